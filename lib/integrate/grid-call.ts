@@ -1,4 +1,5 @@
-/** A run along a grid whose states are all saved, and its way back, as parts of one call (run-call.ts). */
+/** A run along a grid whose states are all saved, and its way back, in one memory (run-call.ts). */
+import {addTo} from '../adjoint/add-to.js';
 import {StepsBack} from '../adjoint/implicit.js';
 import {jacobianFactor} from '../adjoint/jacobian-factor.js';
 import {ParameterCotangents} from '../adjoint/parameter-cotangents.js';
@@ -9,7 +10,7 @@ import {compile} from '../routine/compile.js';
 import {cotangentName} from '../step/parameter-names.js';
 import {rowStart} from '../step/rows.js';
 import type {AskedCall, Room, RunCall} from './run-call.js';
-import {parameterList, writeSum} from './run-call.js';
+import {clear, parameterList} from './run-call.js';
 import type {Runnable} from './runnable.js';
 import {startCall} from './start-call.js';
 import {recordedArrays} from './step-blocks.js';
@@ -17,7 +18,6 @@ import {stepsRoutine} from './step-text.js';
 import {Stepper} from './stepper.js';
 
 const nothing = new Float64Array(0);
-
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
 /** The steps after which states are saved are all there are, with the start or without. */
@@ -63,17 +63,14 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
   const prepared: Runnable = {...known, engine: room.engine, compiled};
   const forward = compiled.forward(newton.linear, 'narrow');
   const adjoint = compiled.adjoint(compiled.matrices.sweepSolver(newton.linear));
-  const longest = Math.max(1, ...known.parameterValues.map(({length}) => length));
-  const asked = [steps * width, (steps + 1) * size, (steps + 1) * size, 1, Math.max(longest, size)].map(numbers =>
-    room.ask(numbers),
-  );
+  const asked = [steps * width, (steps + 1) * size, (steps + 1) * size, 1].map(numbers => room.ask(numbers));
 
   const bind = (): RunCall | undefined => {
     const {grid, saved} = prepared.options;
     const [forwards, backwards] = [routinesOf(forward), routinesOf(adjoint)];
     const cotangent = adjoint.find('nextCotangent');
     if (forwards === undefined || backwards === undefined || cotangent?.length !== size) return undefined;
-    const [rows, states, cotangents, made, zeros] = asked.map(array => array());
+    const [rows, states, cotangents, made] = asked.map(array => array());
     for (let n = 0; n < steps; n++) {
       rows[n * width] = grid.time(n);
       rows[n * width + 1] = grid.length(n);
@@ -92,12 +89,11 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
       }),
       forwards.memory,
     );
-    /** A step that fails ends the call: the run is taken again by itself, and tells why. */
-    const takeAll = (): number => (compiled.implicit ? stepper.iteration.run(() => take(steps, 1)) : take(steps, 1));
+    const takeAll = (): number => take(steps, 1);
     const jacobian = jacobianFactor(prepared, adjoint, true);
     const back = new StepsBack(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian);
     const {t, x: kept} = stepBuffers(adjoint);
-    const pull = compile(
+    const pullSteps = compile(
       pullsRoutine(back.parts({owner: back}, compiled.implicit && compiled.carriesOn), {
         rows,
         width,
@@ -118,17 +114,11 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
       within: new Set(),
       iterations: [],
     });
-    const pullAll = (): void => {
-      jacobian?.restart();
-      back.at(record, 0);
-      pull(steps, 1, 1, NaN);
-    };
     const begin = start.bind();
-    const {copy} = forwards.vectors;
-    const x = forward.buffer('x').byteOffset;
+    const x = forward.buffer('x');
     const sums = parameterList(known.parameterValues.length).map(name => adjoint.find(cotangentName(name)));
     const first = saved[0] === 0 ? 0 : 1;
-    const {byteOffset: x̄} = cotangent;
+    const last = cotangents.subarray(steps * size);
     return {
       executables: [...begin.executables, forward, adjoint],
       given: begin.given,
@@ -137,21 +127,21 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
       cotangents: cotangents.subarray(first * size),
       initial: begin.initial,
       sums: [sums, begin.sums],
-      writeRun(w, stop) {
-        begin.writeStart(w, stop);
-        w.run(copy, x, begin.next, size);
-        w.run(copy, states.byteOffset, begin.next, size);
-        w.if(w.op('f64.ne', w.call(takeAll, [], 'f64'), w.number(0)), stop);
+      run() {
+        if (!begin.run()) return false;
+        x.set(begin.next);
+        states.set(begin.next);
+        // A run with a step that fails is taken again by run.ts, which tells why.
+        return (compiled.implicit ? stepper.iteration.run(takeAll) : takeAll()) === 0;
       },
-      writeSteps(w) {
-        for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, zeros.byteOffset, sum.length);
-        const last = cotangents.byteOffset + bytes * steps * size;
-        writeSum(w, forwards.vectors, x̄, zeros.byteOffset, last, size);
-        w.run(pullAll);
-      },
-      writeEnd(w) {
-        if (first === 0) writeSum(w, forwards.vectors, x̄, x̄, cotangents.byteOffset, size);
-        begin.writePull(w, x̄, zeros.byteOffset);
+      pull() {
+        clear(sums);
+        cotangent.set(last);
+        jacobian?.restart();
+        back.at(record, 0);
+        pullSteps(steps, 1, 1, NaN);
+        if (first === 0) addTo(cotangent, cotangents);
+        begin.pull(cotangent);
       },
     };
   };

@@ -1,12 +1,10 @@
 /**
- * A whole run and its way back, to be called at once: with the programs of all its parts in one memory, its loops over the
- * steps (step-blocks.ts, pull-blocks.ts) read and write one record there, and nothing has to be copied or set up between
- * them. The numbers are those of run.ts and adjoint/sweep-back.ts, to the bit. What is out of the ordinary ends the call;
- * then the run is taken again by those.
+ * A whole run and its way back in one memory: the programs of all its parts lie there, and the loops over the steps
+ * (step-text.ts, history/adaptive-text.ts) read and write one record, so that nothing is copied or set up between them. The
+ * numbers are those of run.ts and adjoint/sweep-back.ts, to the bit. What is out of the ordinary ends the run, which is then
+ * taken by those.
  */
 import type {Engine, Executable} from '../engine/engine.js';
-import type {RoutineWriter} from '../engine/wasm/routine.js';
-import type {VectorKernels} from '../engine/wasm/kernels.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {ParameterName} from '../step/parameter-names.js';
 
@@ -26,12 +24,10 @@ export interface RunCall {
   readonly initial: Float64Array;
   /** Cotangents of the parameters that the way back leaves, in the order in which they are added. */
   readonly sums: readonly Sums[];
-  /** With the parameters set, from the start to the saved states. @param stop ends the call */
-  writeRun(w: RoutineWriter, stop: () => void): void;
-  /** From the cotangents of the saved states, back to the first step. */
-  writeSteps(w: RoutineWriter, stop: () => void): void;
-  /** Back through the start. */
-  writeEnd(w: RoutineWriter): void;
+  /** With the parameters set, from the start to the saved states; false where something is out of the ordinary. */
+  run(): boolean;
+  /** From the cotangents of the saved states to that of the start. */
+  pull(): void;
 }
 
 /** A run whose programs have been asked for, and are not used yet. */
@@ -41,8 +37,8 @@ export interface AskedCall {
 }
 
 /**
- * Arrays in the memory of several programs, behind them: their sizes may differ from one run to the next, and programs that lie
- * where they lay before need no new compilation.
+ * Arrays in the memory of several programs, behind them: their sizes may differ from one run to the next, and programs that
+ * lie where they lay before need no new compilation.
  */
 export class Room {
   private readonly sizes: {[name: string]: number} = {};
@@ -71,24 +67,7 @@ export class Room {
 export const parameterList = (count: number): ParameterName[] =>
   Array.from({length: count}, (_, i): ParameterName => `p.${i}`);
 
-/** Writes z = base + x of so many numbers; all of them are addresses. */
-export const writeSum = (
-  w: RoutineWriter,
-  {advance}: Pick<VectorKernels, 'advance'>,
-  z: number,
-  base: number,
-  x: number,
-  count: number,
-): void => w.run(advance, z, base, x, count, {number: -1});
-
-/** Ends the call where one of so many numbers is not finite. */
-export function writeFinite(
-  w: RoutineWriter,
-  {largest}: Pick<VectorKernels, 'largest'>,
-  x: Float64Array,
-  stop: () => void,
-): void {
-  if (x.length === 0) return;
-  const size = w.call(largest, [x.byteOffset, x.length], 'f64');
-  w.if(w.op('i32.eqz', w.op('f64.lt', size, w.number(Infinity))), stop);
+/** Before a pull whose programs add to their parameters' cotangents. */
+export function clear(sums: Sums): void {
+  for (const sum of sums) sum?.fill(0);
 }

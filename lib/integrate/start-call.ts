@@ -1,24 +1,23 @@
-/** The start of a run (start.ts), and its way back, as parts of one call (run-call.ts), where nothing is to be checked or solved. */
-import {routinesOf} from '../engine/routines.js';
-import type {RoutineWriter} from '../engine/wasm/routine.js';
+/** The start of a run (start.ts) and its way back, as parts of a run in one memory (run-call.ts), where nothing is to be checked or solved. */
 import {isOp, topological} from '../graph/node.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {startOf} from '../step/context.js';
 import {cotangentName} from '../step/parameter-names.js';
 import type {Room, Sums} from './run-call.js';
-import {parameterList, writeFinite} from './run-call.js';
+import {clear, parameterList} from './run-call.js';
 import type {Runnable} from './runnable.js';
 
 export interface StartCall {
   readonly executables: readonly StepExecutable[];
   readonly given: Float64Array;
-  /** Address of the state that it makes. */
-  readonly next: number;
+  /** The state that it makes. */
+  readonly next: Float64Array;
   readonly initial: Float64Array;
   readonly sums: Sums;
-  writeStart(w: RoutineWriter, stop: () => void): void;
-  /** @param cotangent address of that of the state @param zeros of so many zeros as a parameter has numbers */
-  writePull(w: RoutineWriter, cotangent: number, zeros: number): void;
+  /** Whether the state that it makes is finite. */
+  run(): boolean;
+  /** @param cotangent that of the state */
+  pull(cotangent: Float64Array): void;
 }
 
 /** undefined of a start that has more to it. */
@@ -42,38 +41,28 @@ export function startCall(prepared: Runnable, room: Room): {readonly bind: () =>
       executable.find('t')?.fill(t0);
       executable.find('h')?.fill(h0);
     }
-    const {vectors} = routinesOf(forward) ?? fail();
-    const {copy} = vectors;
     const next = forward.buffer('next');
     const sums = parameterList(prepared.parameterValues.length).map(name => adjoint.find(cotangentName(name)));
-    const nextCotangent = adjoint.find('nextCotangent');
-    const initial = adjoint.find('xCotangent') ?? adjoint.buffer('nextCotangent');
-    const load = (w: RoutineWriter, executable: StepExecutable): void => {
-      const x = executable.find('x');
-      if (x !== undefined) w.run(copy, x.byteOffset, given.byteOffset, x.length);
-    };
+    const [x, pulledX, nextCotangent] = [forward.find('x'), adjoint.find('x'), adjoint.find('nextCotangent')];
+    const [update, pullStep] = [forward.program('update'), adjoint.program('pullStep')];
     return {
       executables: [forward, adjoint],
       given,
-      next: next.byteOffset,
-      initial,
+      next,
+      initial: adjoint.find('xCotangent') ?? adjoint.buffer('nextCotangent'),
       sums,
-      writeStart(w, stop) {
-        load(w, forward);
-        w.run(forward.program('update'));
-        writeFinite(w, vectors, next, stop);
+      run() {
+        x?.set(given);
+        update();
+        return forward.vectors.largest(next) < Infinity;
       },
-      writePull(w, cotangent, zeros) {
-        for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, zeros, sum.length);
-        load(w, adjoint);
-        if (nextCotangent !== undefined) w.run(copy, nextCotangent.byteOffset, cotangent, nextCotangent.length);
-        w.run(adjoint.program('pullStep'));
+      pull(cotangent) {
+        clear(sums);
+        pulledX?.set(given);
+        nextCotangent?.set(cotangent);
+        pullStep();
       },
     };
   };
   return {bind};
-}
-
-function fail(): never {
-  throw new Error('programs in one memory are compiled');
 }

@@ -1,32 +1,70 @@
 /**
- * A loss of a run and its gradient in one call into compiled code: parameters handed on, the encoder, the run, observations, the
- * loss, the way back and the sums of what comes to each variable, with all programs in one memory (integrate/run-call.ts). The
- * numbers are those of objective.ts, to the bit.
+ * Evaluations of a loss and its gradient with all programs in one memory: parameters, encoder, run, observations, loss and the
+ * way back read what the one before wrote (integrate/run-call.ts). The numbers are those of objective.ts, to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
-import {routinesOf} from '../engine/routines.js';
-import {MemoryError} from '../errors.js';
+import {addTo} from '../adjoint/add-to.js';
+import type {Executable} from '../engine/engine.js';
+import {plainVectors} from '../engine/vectors.js';
+import {MemoryError, StiffgradError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import {savedCount} from '../integrate/history/plan.js';
-import {Room} from '../integrate/run-call.js';
+import type {RunCall} from '../integrate/run-call.js';
+import {parameterList, Room} from '../integrate/run-call.js';
+import type {StepExecutable} from '../step/buffers.js';
 import {loadParameters} from '../step/context.js';
+import {cotangentName} from '../step/parameter-names.js';
+import {parameterProgram} from '../step/precomputation.js';
+import type {ObserveProgram} from '../step/programs.js';
 import type {Numeric} from '../system/numeric.js';
 import {lentNumeric, readNumericInto} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams, wholeTypeOf} from '../system/params.js';
-import type {Slot} from './loss-routine.js';
-import {LossRoutine} from './loss-routine.js';
+import type {LossSeries} from './loss-gradient.js';
+import {differentiateLoss} from './loss-gradient.js';
 import type {AnyEncoder, AnyValues, LossArgument} from './objective-kinds.js';
 import type {Prepared} from './prepare.js';
 import {readCaptured, readNumbers} from './prepare.js';
-import type {TracedFunction} from './traced-function.js';
+import {copyColumn, seriesOf, setColumn} from './series.js';
+import type {SourceCotangents, TracedFunction} from './traced-function.js';
 
 const entries: ReadonlySet<string> = new Set<keyof AnyValues>(['initial', 'params', 'data', 'variables']);
+
+/** A parameter, or what is captured: where its numbers lie, and their cotangent. */
+interface Slot {
+  readonly tensor?: tf.Tensor;
+  readonly values: Float64Array;
+  readonly gradient: Float64Array;
+}
+
+/** What an evaluation consists of, with its programs in one memory. */
+interface Parts {
+  readonly run: RunCall;
+  readonly loss: TracedFunction<LossArgument>;
+  readonly encoder: TracedFunction<'given'> | undefined;
+  readonly observe: StepExecutable<ObserveProgram> | undefined;
+  /** Those of the step's parameters first. */
+  readonly slots: readonly Slot[];
+  /** All of their values, and all of their gradients. */
+  readonly values: Float64Array;
+  readonly gradient: Float64Array;
+  readonly data: readonly DataPlace[];
+}
+
+const areFinite = (numbers: Float64Array): boolean => plainVectors.largest(numbers) < Infinity;
 
 export class LossCall {
   /** The gradient by variables; the arrays are those of the next call too. */
   readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
+  private readonly sums: SourceCotangents;
+  private readonly series: LossSeries;
+  /** Values to the programs, and what these derive from them. */
+  private readonly handed: readonly Move[];
+  private readonly derive: readonly (() => void)[];
+  /** Cotangents of the parameters that the programs leave, in the order in which they are added. */
+  private readonly added: readonly Move[];
+  private readonly isTree: boolean;
   /** By slot, where its values come from; then what is copied, and what is read from tfjs. */
   private sources: readonly (Float64Array | undefined)[] = [];
   private moves: readonly Move[] = [];
@@ -34,20 +72,57 @@ export class LossCall {
 
   private constructor(
     private readonly prepared: Prepared,
-    private readonly call: () => number,
-    /** Where the start is put; undefined where an encoder makes it. */
-    private readonly start: Float64Array | undefined,
-    /** Those of the step's parameters first. */
-    private readonly slots: readonly Slot[],
-    private readonly loss: Float64Array,
-    private readonly data: readonly DataPlace[],
-    private readonly isTree: boolean,
+    private readonly parts: Parts,
     private readonly encode: AnyEncoder | undefined,
+    data: readonly Leaf[],
   ) {
+    const {run, loss, encoder, observe, slots} = parts;
+    this.isTree = data.some(({path}) => path.length > 1);
     this.read = slots.filter(({tensor}) => tensor !== undefined);
-    this.variables = new Map(
-      slots.flatMap(({tensor, gradient}) => (tensor instanceof tf.Variable ? [[tensor as tf.Variable, gradient]] : [])),
+    const captured = new Map<tf.Tensor, Float64Array>();
+    const variables = new Map<tf.Variable, Float64Array>();
+    for (const {tensor, gradient} of slots) {
+      if (tensor !== undefined) captured.set(tensor, gradient);
+      if (tensor instanceof tf.Variable) variables.set(tensor as tf.Variable, gradient);
+    }
+    this.variables = variables;
+    this.sums = {params: slots.slice(0, prepared.leaves.length).map(({gradient}) => gradient), captured};
+    const {width} = seriesOf(prepared);
+    const room = (own: Float64Array): Float64Array =>
+      observe === undefined ? own : new Float64Array(run.times.length * width);
+    this.series = {times: run.times, matrix: room(run.states), cotangents: room(run.cotangents)};
+    const steps = observe === undefined ? run.executables : [...run.executables, observe];
+    this.handed = joinedMoves([
+      ...steps.flatMap(executable => this.ofParameters(i => ({from: slots[i].values, to: executable.find(`p.${i}`)}))),
+      ...[loss, encoder].flatMap(one => (one === undefined ? [] : this.toFunction(one))),
+    ]);
+    this.derive = (steps as readonly Executable[]).flatMap(one =>
+      one.has(parameterProgram) ? one.program(parameterProgram) : [],
     );
+    const observed = parameterList(prepared.parameterValues.length).map(name => observe?.find(cotangentName(name)));
+    this.added = [...run.sums, observed].flatMap(sums =>
+      this.ofParameters(i => ({from: sums[i], to: slots[i].gradient})),
+    );
+  }
+
+  /** Those of the parameters that both sides have. */
+  private ofParameters(move: (i: number) => {readonly [side in keyof Move]: Float64Array | undefined}): Move[] {
+    return this.prepared.parameterValues.flatMap((_, i) => {
+      const {to, from} = move(i);
+      return to === undefined || from === undefined ? [] : [{to, from}];
+    });
+  }
+
+  private toFunction({buffers, captured}: TracedFunction<never>): Move[] {
+    const {slots} = this.parts;
+    const places = [
+      ...buffers.params.map((to, i) => ({to, from: slots[i].values})),
+      ...captured.map(({tensor}, i) => ({
+        to: buffers.captured[i],
+        from: slots.find(one => one.tensor === tensor)?.values,
+      })),
+    ];
+    return places.flatMap(({to, from}) => (to === undefined || from === undefined ? [] : [{to, from}]));
   }
 
   /**
@@ -81,51 +156,33 @@ export class LossCall {
     const {traced, compiled, parameterValues} = prepared;
     const observe =
       traced.functions.observed === undefined ? undefined : compiled.on(engine).observe(savedCount(prepared.options));
-    const ofLoss = {traced: loss, executable: loss.on(engine, 'pull')};
-    const ofEncoder = encoder && {traced: encoder, executable: encoder.on(engine, 'all')};
+    const functions = {loss: loss.on(engine, 'pull'), encoder: encoder?.on(engine, 'all')};
     const tensors: (tf.Tensor | undefined)[] = traced.parameters.map(({tensor}) => tensor);
     for (const one of [loss, encoder])
       for (const {tensor} of one?.captured ?? []) if (!tensors.includes(tensor)) tensors.push(tensor);
     const sizes = tensors.map((tensor, i) => tensor?.size ?? parameterValues[i].length);
     const total = sizes.reduce((sum, size) => sum + size, 0);
-    const asked = [total, total, Math.max(1, ...sizes)].map(numbers => room.ask(numbers));
+    const asked = [total, total].map(numbers => room.ask(numbers));
     room.close();
 
     const run = askedRun.bind();
-    const routines = routinesOf(ofLoss.executable);
-    if (run === undefined || routines === undefined) return undefined;
-    const [values, gradient, zeros] = asked.map(array => array());
+    if (run === undefined) return undefined;
+    const [values, gradient] = asked.map(array => array());
     let end = 0;
     const slots = sizes.map((size, i): Slot => {
       const begin = end;
       end += size;
       return {tensor: tensors[i], values: values.subarray(begin, end), gradient: gradient.subarray(begin, end)};
     });
-    ofLoss.executable.find('t')?.set(run.times);
     observe?.find('ts')?.set(run.times);
     for (const executable of [...run.executables, ...(observe === undefined ? [] : [observe])])
       loadParameters(executable, prepared);
-    const writer = new LossRoutine(prepared, run, ofLoss, ofEncoder, observe, {
-      routines,
-      slots,
-      values,
-      gradient,
-      zeros,
-    });
     const places = data.map(({name, shape, dtype}, i): DataPlace => {
-      const [first, ...others] = [ofLoss, ofEncoder].flatMap(one => one?.executable.find(`data.${i}`) ?? []);
+      const [first, ...others] = [functions.loss, functions.encoder].flatMap(one => one?.buffers.data[i] ?? []);
       return {name, shape, dtype, to: first ?? new Float64Array(sizeOf(shape)), others};
     });
-    return new LossCall(
-      prepared,
-      writer.call,
-      ofEncoder === undefined ? run.given : undefined,
-      slots,
-      ofLoss.executable.buffer('loss'),
-      places,
-      data.some(({path}) => path.length > 1),
-      encode,
-    );
+    const parts = {run, ...functions, observe, slots, values, gradient, data: places};
+    return new LossCall(prepared, parts, encode, data);
   }
 
   /**
@@ -134,13 +191,17 @@ export class LossCall {
    */
   at(given: AnyValues): number | undefined | 'other' {
     for (const entry in given) if (!entries.has(entry)) return 'other';
-    const {prepared, start, slots, encode} = this;
+    const {
+      prepared,
+      encode,
+      parts: {run, slots},
+    } = this;
     const {initial, params, data, variables} = given;
     if ((typeof initial === 'function' ? initial : undefined) !== encode) return 'other';
     const state = typeof initial === 'function' ? undefined : initial;
     if (!this.readData(data)) return 'other';
     const numbers = state === undefined && params === undefined ? prepared : readNumbers(prepared, state, params);
-    start?.set(numbers.given);
+    if (encode === undefined) run.given.set(numbers.given);
     const {leaves} = numbers;
     let isSame = true;
     for (let i = 0; i < slots.length; i++) {
@@ -152,13 +213,68 @@ export class LossCall {
     for (let i = 0; i < this.moves.length; i++) this.moves[i].to.set(this.moves[i].from);
     for (let i = 0; i < this.read.length; i++)
       this.read[i].values.set(readCaptured(this.read[i].tensor as tf.Tensor, variables));
-    if (this.call() === 0) return undefined;
-    return this.loss[0];
+    try {
+      return this.evaluate();
+    } catch (error) {
+      if (error instanceof StiffgradError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The loss at the numbers that are set; undefined where something is out of the ordinary. */
+  private evaluate(): number | undefined {
+    const {prepared, parts, handed, derive, series, sums} = this;
+    const {run, loss, encoder, values, gradient} = parts;
+    if (!areFinite(values)) return undefined;
+    for (let i = 0; i < handed.length; i++) handed[i].to.set(handed[i].from);
+    for (let i = 0; i < derive.length; i++) derive[i]();
+    if (encoder !== undefined) {
+      encoder.executable.run('value');
+      const given = encoder.executable.buffer('given');
+      if (!areFinite(given)) return undefined;
+      run.given.set(given);
+    }
+    if (!run.run()) return undefined;
+    this.observe();
+    gradient.fill(0);
+    const {value, initial} = differentiateLoss(prepared, loss, encoder, series, sums, () => this.pullRun());
+    return areFinite(gradient) && areFinite(initial) ? value : undefined;
+  }
+
+  /** Observations beside the states. */
+  private observe(): void {
+    const {prepared, parts, series} = this;
+    const {run, observe} = parts;
+    if (observe === undefined) return;
+    const {size} = prepared.traced.state;
+    const {width} = seriesOf(prepared);
+    observe.find('xs')?.set(run.states);
+    observe.run('observe');
+    setColumn(series.matrix, width, {offset: 0, size}, run.states);
+    setColumn(series.matrix, width, {offset: size, size: width - size}, observe.buffer('observed'));
+  }
+
+  /** From the cotangents of the series to that of the start, which is returned, and of the parameters. */
+  private pullRun(): Float64Array {
+    const {prepared, parts, series, added} = this;
+    const {run, observe} = parts;
+    if (observe !== undefined) {
+      const {size} = prepared.traced.state;
+      const {width} = seriesOf(prepared);
+      const observed = observe.find('observedCotangent');
+      copyColumn(series.cotangents, width, {offset: 0, size}, run.cotangents);
+      if (observed !== undefined) copyColumn(series.cotangents, width, {offset: size, size: width - size}, observed);
+      observe.run('pullObserved');
+      addTo(run.cotangents, observe.buffer('xsCotangent'));
+    }
+    run.pull();
+    for (let i = 0; i < added.length; i++) addTo(added[i].to, added[i].from);
+    return run.initial;
   }
 
   /** Values of variables come from other arrays than before: those that lie together go together. Those that are not finite end the call. */
   private follow(variables: AnyValues['variables']): void {
-    const {slots} = this;
+    const {slots} = this.parts;
     this.sources = slots.map(({tensor}) => variables?.get(tensor as tf.Variable));
     const isGiven = ({values}: Slot, i: number): boolean => this.sources[i]?.length === values.length;
     this.read = slots.filter((slot, i) => slot.tensor !== undefined && !isGiven(slot, i));
@@ -169,7 +285,10 @@ export class LossCall {
 
   /** Whether the data are like those it is for. */
   private readData(given: NumericParams | undefined): boolean {
-    const {data, isTree} = this;
+    const {
+      isTree,
+      parts: {data},
+    } = this;
     if (given === undefined) return data.length === 0;
     const leaves = isTree ? readParams(given, 'data', lentNumeric) : undefined;
     if (typeof given !== 'object' || given === null) return false;

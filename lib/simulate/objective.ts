@@ -4,20 +4,19 @@
  * without tfjs's tape. Between calls with other numbers nothing is traced or compiled again.
  */
 import * as tf from '@tensorflow/tfjs';
-import {gradientNotFinite} from '../adjoint/not-finite.js';
 import {any, callable, abortSignal, object, refuseUnknownOptions, requireValue} from '../checks.js';
-import {EventError, GradientError, InconsistentStateError, OptionError, ShapeError} from '../errors.js';
+import {EventError, InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import {full, input} from '../graph/build.js';
 import {sameShape} from '../graph/node.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import {Layout} from '../step/layout.js';
-import type {Leaf} from '../system/params.js';
 import {lentNumeric} from '../system/numeric.js';
 import {readParams, toTree} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import {constantTensor, immediate} from '../trace/trace.js';
 import {Calls, LossCall} from './loss-call.js';
+import {differentiateLoss, loadSeries, requireFiniteSums} from './loss-gradient.js';
 import {Made} from './made.js';
 import {scalarLoss} from './loss.js';
 import type {
@@ -31,9 +30,9 @@ import type {
 } from './objective-kinds.js';
 import type {Prepared} from './prepare.js';
 import {readCaptured, refill} from './prepare.js';
-import {copyColumn, pullSeries, seriesOf, seriesValues, setColumn} from './series.js';
-import type {Point, SourceCotangents} from './traced-function.js';
-import {TracedFunction} from './traced-function.js';
+import {pullSeries, seriesOf, seriesValues} from './series.js';
+import type {Point, SourceCotangents, TracedFunction} from './traced-function.js';
+import {traceFunction} from './traced-function.js';
 
 /** The functions beside the run of one prepared simulation, traced where they are new or get data of other shapes. */
 export class Objectives {
@@ -106,7 +105,8 @@ export class Objectives {
     const result = run(prepared);
     if (result.error !== undefined) throw result.error;
     const traced = this.lossOf(loss, result, point);
-    loadSeries(traced, prepared, result, seriesValues(prepared, result), point);
+    traced.load(point);
+    loadSeries(traced, prepared, {...result, matrix: seriesValues(prepared, result)});
     traced.executable.run('value');
     return traced.executable.buffer('loss')[0];
   }
@@ -148,28 +148,21 @@ export class Objectives {
   ): ValueAndGradient {
     const {traced, leaves} = prepared;
     const matrix = seriesValues(prepared, result);
-    const {executable} = loss;
-    loadSeries(loss, prepared, result, matrix, point);
-    executable.run('pull');
-    const value = executable.buffer('loss')[0];
-    requireFiniteLoss(value);
     let cotangents = this.cotangents.get(loss);
     if (cotangents?.length !== matrix.length) this.cotangents.set(loss, (cotangents = new Float64Array(matrix.length)));
-    setSeriesCotangents(loss, prepared, cotangents);
-    const happened = happenedCotangents(loss, prepared);
-    const {initial, parameters} = pullSeries(prepared, result, cotangents, happened);
-    result.kept?.record?.offer();
+    const series = {matrix, cotangents, times: result.times, events: result.events};
     const captured = new Map<tf.Tensor, Float64Array>();
-    traced.parameters.forEach(({tensor}, i) => {
-      if (tensor !== undefined) captured.set(tensor, parameters[i]);
+    const sums: {params: Float64Array[]; captured: typeof captured} = {params: [], captured};
+    loss.load(point);
+    const {value, initial} = differentiateLoss(prepared, loss, encoder, series, sums, happened => {
+      const gradient = pullSeries(prepared, result, cotangents, happened);
+      result.kept?.record?.offer();
+      sums.params = gradient.parameters.slice(0, leaves.length);
+      traced.parameters.forEach(({tensor}, i) => {
+        if (tensor !== undefined) captured.set(tensor, gradient.parameters[i]);
+      });
+      return gradient.initial;
     });
-    const sums: SourceCotangents = {params: parameters.slice(0, leaves.length), captured};
-    loss.addTo(sums);
-    if (encoder !== undefined) {
-      encoder.executable.find('givenCotangent')?.set(initial);
-      encoder.executable.run('pull');
-      encoder.addTo(sums);
-    }
     requireFiniteSums(sums, leaves);
     return {value, gradient: named(prepared, encoder === undefined ? initial : undefined, sums)};
   }
@@ -183,19 +176,15 @@ export class Objectives {
         'bad-initial',
         'A simulation prepared from a saved state starts from saved states, and an encoder does not return one.',
       );
-    return this.encoders.of(
-      encode,
-      nothing,
-      point.data,
-      () =>
-        new TracedFunction(
-          'initial',
-          engine,
-          point,
-          [],
-          ({params, data}) => ({given: flat(immediate(encode({params, data})), base)}),
-          () => input('givenCotangent', [given.length]),
-        ),
+    return this.encoders.of(encode, nothing, point.data, () =>
+      traceFunction(
+        'initial',
+        engine,
+        point,
+        [],
+        ({params, data}) => ({given: flat(immediate(encode({params, data})), base)}),
+        () => input('givenCotangent', [given.length]),
+      ),
     );
   }
 
@@ -210,26 +199,22 @@ export class Objectives {
     const saved = times.length;
     const hasEvents = base.options.events.length > 0;
     const happened = events?.length ?? 0;
-    return this.losses.of(
-      loss,
-      [saved, happened],
-      point.data,
-      () =>
-        new TracedFunction(
-          'loss',
-          base.engine,
-          point,
-          [
-            {name: 't', shape: [saved]},
-            ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})),
-            ...(hasEvents ? [{name: 'events', shape: [happened]}] : []),
-          ],
-          ({own, params, data}) => {
-            const at = {...own, params, data} as unknown as ObjectiveAt;
-            return {loss: scalarLoss(hasEvents ? ofEvents(loss, at, base, happened) : immediate(loss(at)))};
-          },
-          () => full(1, []),
-        ),
+    return this.losses.of(loss, [saved, happened], point.data, () =>
+      traceFunction(
+        'loss',
+        base.engine,
+        point,
+        [
+          {name: 't', shape: [saved]},
+          ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})),
+          ...(hasEvents ? [{name: 'events', shape: [happened]}] : []),
+        ],
+        ({own, params, data}) => {
+          const at = {...own, params, data} as unknown as ObjectiveAt;
+          return {loss: scalarLoss(hasEvents ? ofEvents(loss, at, base, happened) : immediate(loss(at)))};
+        },
+        () => full(1, []),
+      ),
     );
   }
 }
@@ -296,64 +281,6 @@ export function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point
     `The function initial gives ${made[at]} for ${new Layout(own).rowName(at)}: every number of a start must be finite.`,
     {index: at},
   );
-}
-
-/** Sets what a loss is a function of. */
-export function loadSeries(
-  loss: TracedFunction<LossArgument>,
-  prepared: Prepared,
-  {times, events}: Pick<Run, 'times' | 'events'>,
-  matrix: Float64Array,
-  point: Point,
-): void {
-  const {executable} = loss;
-  const {blocks, width} = seriesOf(prepared);
-  loss.load(point);
-  executable.find('t')?.set(times);
-  executable.find('events')?.set((events ?? []).map(({t}) => t));
-  for (const block of blocks) {
-    const buffer = executable.find(block.name as LossArgument);
-    if (buffer !== undefined) copyColumn(matrix, width, block, buffer);
-  }
-}
-
-/** Writes the cotangents of the saved series, [saved, width], after the loss was pulled, where it reads them. */
-export function setSeriesCotangents(
-  loss: TracedFunction<LossArgument>,
-  prepared: Prepared,
-  cotangents: Float64Array,
-): void {
-  const {blocks, width} = seriesOf(prepared);
-  for (let i = 0; i < blocks.length; i++) {
-    const cotangent = loss.cotangentOf(1 + i);
-    if (cotangent !== undefined) setColumn(cotangents, width, blocks[i], cotangent);
-  }
-}
-
-/** Of the times of events, where the run has any. */
-export function happenedCotangents(loss: TracedFunction<LossArgument>, prepared: Prepared): Float64Array | undefined {
-  const {blocks} = seriesOf(prepared);
-  return prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
-}
-
-export function requireFiniteLoss(value: number): void {
-  if (Number.isFinite(value)) return;
-  throw new GradientError(
-    'loss-not-finite',
-    `The loss is ${value}. Look for NaN in the data (use tf.where to leave out missing values), or for a division by zero in the loss.`,
-    {value},
-  );
-}
-
-/** What loss and encoder add is looked at beside what the run did. */
-export function requireFiniteSums({params, captured}: SourceCotangents, leaves: readonly Leaf[]): void {
-  const check = (values: Float64Array, name: () => string): void => {
-    const at = firstNotFinite(values);
-    if (at >= 0) throw gradientNotFinite({name: name(), value: values[at]});
-  };
-  params.forEach((values, i) => check(values, () => `params.${leaves[i].name}`));
-  for (const [tensor, values] of captured)
-    check(values, () => (tensor instanceof tf.Variable ? `the variable ${tensor.name}` : 'a captured tensor'));
 }
 
 function named(

@@ -38,14 +38,13 @@ import {Members, widthOf} from './members.js';
 import {runCotangents} from './named.js';
 import type {AnyEncoder, AnyObjective, LossArgument} from './objective-kinds.js';
 import {
-  encoded,
   happenedCotangents,
   loadSeries,
-  Objectives,
   requireFiniteLoss,
   requireFiniteSums,
   setSeriesCotangents,
-} from './objective.js';
+} from './loss-gradient.js';
+import {encoded, Objectives} from './objective.js';
 import {asTensors, taping} from './operation.js';
 import type {RunCotangents} from './series.js';
 import type {SimulateOptions} from './options.js';
@@ -284,7 +283,8 @@ class Batches {
   ): TracedFunction<LossArgument> {
     const saved = {times: placed(times, places, 1), events};
     const traced = this.objectives.lossOf(loss, saved, point);
-    loadSeries(traced, prepared, saved, placed(matrix, places, widthOf(prepared)), point);
+    traced.load(point);
+    loadSeries(traced, prepared, {...saved, matrix: placed(matrix, places, widthOf(prepared))});
     return traced;
   }
 

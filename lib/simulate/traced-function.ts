@@ -4,6 +4,7 @@
  * which its cotangents are added.
  */
 import type * as tf from '@tensorflow/tfjs';
+import {addTo} from '../adjoint/add-to.js';
 import type {Engine, Executable, Programs} from '../engine/engine.js';
 import {engineKey} from '../engine/engine.js';
 import {pullback} from '../graph/differentiate.js';
@@ -47,56 +48,71 @@ export type TracedBody = (at: {
   readonly data: Params;
 }) => ReturnType<Traced>;
 
-export class TracedFunction<Own extends string> {
-  readonly executable: FunctionExecutable<Own>;
-  private readonly programs: Programs;
-  private readonly own: readonly Node<'input'>[];
-  readonly captured: readonly Captured[];
-  readonly counts: {readonly params: number; readonly data: number};
-  /** What `load` sets, and the cotangents of all sources: every evaluation asks for them. */
-  private readonly buffers: {
-    readonly [name in 'params' | 'data' | 'captured' | 'cotangent']: readonly (Float64Array | undefined)[];
-  };
+/**
+ * Traces a function.
+ * @param own its arguments beside parameters and data
+ * @param seed of a result, its cotangent
+ * @throws TraceError
+ */
+export function traceFunction<Own extends string>(
+  term: string,
+  engine: Engine,
+  {params, data}: Pick<Point, 'params' | 'data'>,
+  own: readonly TraceInput[],
+  body: TracedBody,
+  seed: (output: Node) => Node,
+): TracedFunction<Own> {
+  const listed = (name: string, leaves: readonly Leaf[]): TraceInput[] =>
+    leaves.map(({shape}, i) => ({name: `${name}.${i}`, shape}));
+  const {graph, captured} = trace(
+    at =>
+      within(term, () =>
+        body({
+          own: Object.fromEntries(own.map(({name}) => [name, at[name]])),
+          params: treeOf('params', params, at),
+          data: treeOf('data', data, at),
+        }),
+      ),
+    [...own, ...listed('params', params), ...listed('data', data)],
+  );
+  const counts = {own: own.length, params: params.length, data: data.length, captured: captured.length};
+  const {inputs} = graph;
+  // Cotangents are asked of all but the data.
+  const first = own.length + params.length;
+  const sources = [...inputs.slice(0, first), ...inputs.slice(first + data.length)];
+  const {programs, executable} = compiled(engine, graph, seed, sources);
+  return new TracedFunction<Own>(programs, executable, captured, counts);
+}
 
-  /**
-   * @param own its arguments beside parameters and data
-   * @param seed of a result, its cotangent
-   * @throws TraceError
-   */
+type FunctionBuffers = {
+  readonly [name in 'params' | 'data' | 'captured' | 'cotangent']: readonly (Float64Array | undefined)[];
+};
+
+export class TracedFunction<Own extends string> {
+  private found: FunctionBuffers | undefined;
+
+  /** See `traceFunction`. */
   constructor(
-    term: string,
-    engine: Engine,
-    {params, data}: Pick<Point, 'params' | 'data'>,
-    own: readonly TraceInput[],
-    body: TracedBody,
-    seed: (output: Node) => Node,
-  ) {
-    const listed = (name: string, leaves: readonly Leaf[]): TraceInput[] =>
-      leaves.map(({shape}, i) => ({name: `${name}.${i}`, shape}));
-    const {graph, captured} = trace(
-      at =>
-        within(term, () =>
-          body({
-            own: Object.fromEntries(own.map(({name}) => [name, at[name]])),
-            params: treeOf('params', params, at),
-            data: treeOf('data', data, at),
-          }),
-        ),
-      [...own, ...listed('params', params), ...listed('data', data)],
-    );
-    this.captured = captured;
-    this.own = graph.inputs.slice(0, own.length);
-    this.counts = {params: params.length, data: data.length};
-    const made = compiled(engine, graph, seed, this.sources(graph));
-    this.programs = made.programs;
-    this.executable = made.executable;
-    const find = (name: keyof typeof this.buffers, count: number): (Float64Array | undefined)[] =>
-      Array.from({length: count}, (_, i) => this.executable.find(`${name}.${i}`));
-    this.buffers = {
-      params: find('params', params.length),
-      data: find('data', data.length),
-      captured: find('captured', captured.length),
-      cotangent: find('cotangent', own.length + params.length + captured.length),
+    private readonly programs: Programs,
+    readonly executable: FunctionExecutable<Own>,
+    readonly captured: readonly Captured[],
+    private readonly counts: {readonly [name in 'own' | 'params' | 'data' | 'captured']: number},
+  ) {}
+
+  /** What it sets and reads: every evaluation asks for them. Programs that share a memory have none until all are known. */
+  get buffers(): FunctionBuffers {
+    return (this.found ??= this.find());
+  }
+
+  private find(): FunctionBuffers {
+    const {executable, counts} = this;
+    const find = (name: keyof FunctionBuffers, count: number): (Float64Array | undefined)[] =>
+      Array.from({length: count}, (_, i) => executable.find(`${name}.${i}`));
+    return {
+      params: find('params', counts.params),
+      data: find('data', counts.data),
+      captured: find('captured', counts.captured),
+      cotangent: find('cotangent', counts.own + counts.params + counts.captured),
     };
   }
 
@@ -108,10 +124,11 @@ export class TracedFunction<Own extends string> {
     this.captured.forEach(({tensor}, i) => buffers.captured[i]?.set(captured(tensor)));
   }
 
-  /** The same programs by another engine, or only those back. */
-  on(engine: Engine, which: 'all' | 'pull'): FunctionExecutable<Own> {
-    const {programs} = this;
-    return engine.compile(which === 'all' ? programs : {pull: programs.pull});
+  /** The function by another engine, with both programs or only that back. */
+  on(engine: Engine, which: 'all' | 'pull'): TracedFunction<Own> {
+    const {programs, captured, counts} = this;
+    const executable = engine.compile(which === 'all' ? programs : {pull: programs.pull});
+    return new TracedFunction<Own>(programs, executable, captured, counts);
   }
 
   /** The cotangent of an argument of its own after `pull`; undefined where nothing depends on it. */
@@ -121,21 +138,13 @@ export class TracedFunction<Own extends string> {
 
   /** Adds the cotangents of its sources, after `pull`. */
   addTo({params, captured}: SourceCotangents): void {
-    const first = this.own.length;
-    for (let i = 0; i < this.counts.params; i++) add(params[i], this.cotangentOf(first + i));
+    const {own} = this.counts;
+    for (let i = 0; i < params.length; i++) addTo(params[i], this.cotangentOf(own + i));
     this.captured.forEach(({tensor}, i) => {
-      const cotangent = this.cotangentOf(first + this.counts.params + i);
-      const total = captured.get(tensor);
-      if (total === undefined) captured.set(tensor, cotangent?.slice() ?? new Float64Array(tensor.size));
-      else add(total, cotangent);
+      let total = captured.get(tensor);
+      if (total === undefined) captured.set(tensor, (total = new Float64Array(tensor.size)));
+      addTo(total, this.cotangentOf(own + params.length + i));
     });
-  }
-
-  /** What cotangents are asked of: all but the data. */
-  private sources({inputs}: Graph): Node[] {
-    const {params, data} = this.counts;
-    const first = this.own.length;
-    return [...inputs.slice(0, first + params), ...inputs.slice(first + params + data)];
   }
 }
 
@@ -176,7 +185,3 @@ const treeOf = (name: string, leaves: readonly Leaf[], at: {readonly [name: stri
     leaves,
     leaves.map((_, i) => at[`${name}.${i}`]),
   );
-
-function add(total: Float64Array, more: Float64Array | undefined): void {
-  if (more !== undefined) for (let i = 0; i < total.length; i++) total[i] += more[i];
-}

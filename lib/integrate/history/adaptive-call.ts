@@ -1,16 +1,18 @@
 /**
- * A run of adaptive explicit steps that saves states at given times, and its way back, as parts of one call (run-call.ts).
- * A run that takes more steps than there is room for ends the call.
+ * A run of adaptive explicit steps that saves states at given times, and its way back, in one memory (run-call.ts), where it
+ * takes no more steps than there is room for.
  */
+import {addTo} from '../../adjoint/add-to.js';
 import {historyAdjoint} from '../../adjoint/timed-pull.js';
 import {timedRoutine} from '../../adjoint/timed-blocks.js';
 import {routinesOf} from '../../engine/routines.js';
 import {compile} from '../../routine/compile.js';
+import type {BlockNumber} from '../../step/adaptive-block.js';
 import {blockNumbers, blockPlace} from '../../step/adaptive-block.js';
 import {parameterCotangent} from '../../step/parameter-names.js';
 import {rowStart} from '../../step/rows.js';
 import type {AskedCall, Room, RunCall} from '../run-call.js';
-import {parameterList, writeSum} from '../run-call.js';
+import {clear, parameterList} from '../run-call.js';
 import type {Runnable} from '../runnable.js';
 import {startCall} from '../start-call.js';
 import {isPlain, Judge, partsOfAttempts} from './adaptive-blocks.js';
@@ -21,7 +23,9 @@ import {stopsOf} from './plan.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
-/** Room for so many times as many attempts as the last run took steps, as there are refused ones and steps become shorter in training. */
+/**
+ * Room for so many times as many attempts as the last run took steps: some are refused, and steps become shorter in training.
+ */
 const spare = 4;
 
 /**
@@ -51,7 +55,6 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
   const forward = compiled.adaptiveRun(keeps);
   const adjoint = historyAdjoint({...prepared, compiled, keeps});
   const count = prepared.parameterValues.length;
-  const longest = Math.max(1, ...prepared.parameterValues.map(({length}) => length));
   const asked = {
     rows: room.ask((capacity + 1) * width),
     states: room.ask(times.length * size),
@@ -63,7 +66,6 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
     absolute: room.ask(absolute.length),
     judged: room.ask(absolute.length),
     cotangent: room.ask(size),
-    zeros: room.ask(Math.max(longest, size)),
   };
 
   const bind = (): RunCall | undefined => {
@@ -103,21 +105,9 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
       forwards.memory,
     );
     const power = traced.along?.errorOrder ?? traced.order + 1;
-    const set = (name: keyof typeof blockPlace, value: number): void => void (arrays.control[blockPlace[name]] = value);
-    const get = (name: keyof typeof blockPlace): number => arrays.control[blockPlace[name]];
-    /** From the start; 1 where the run has reached its end and all times are saved. */
-    const take = (): number => {
-      judge.pace = new AdaptivePace(control, power, false, grid.dt, plan.end, plan.most, stopsOf(plan));
-      set('t', grid.t0);
-      set('boundaries', 0);
-      set('mostAttempts', capacity);
-      set('times', times.length - first);
-      set('moreTimes', 0);
-      if (!judge.propose()) return 0;
-      attempts();
-      return get('t') < (plan.end ?? 0) || get('saved') < times.length - first ? 0 : 1;
-    };
-    const pull = timedRoutine(adjoint, backwards, size, {
+    const set = (name: BlockNumber, value: number): void => void (arrays.control[blockPlace[name]] = value);
+    const get = (name: BlockNumber): number => arrays.control[blockPlace[name]];
+    const pullSteps = timedRoutine(adjoint, backwards, size, {
       rows: at.rows,
       states: at.cotangents,
       theta: at.theta,
@@ -125,9 +115,7 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
       cotangent: at.cotangent,
     });
     const begin = start.bind();
-    const {vectors} = forwards;
-    const {copy} = vectors;
-    const x = forward.buffer('x').byteOffset;
+    const x = forward.buffer('x');
     const sums = parameterList(count).map(name => adjoint.find(parameterCotangent('pullStep', name)));
     return {
       executables: [...begin.executables, forward, adjoint],
@@ -137,28 +125,28 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
       cotangents: arrays.cotangents,
       initial: begin.initial,
       sums: [sums, begin.sums],
-      writeRun(w, stop) {
-        begin.writeStart(w, stop);
-        w.run(copy, x, begin.next, size);
-        if (first === 1) w.run(copy, at.states, begin.next, size);
-        w.if(w.op('f64.eq', w.call(take, [], 'f64'), w.number(0)), stop);
+      run() {
+        if (!begin.run()) return false;
+        x.set(begin.next);
+        if (first === 1) states.set(begin.next);
+        judge.pace = new AdaptivePace(control, power, false, grid.dt, plan.end, plan.most, stopsOf(plan));
+        set('t', grid.t0);
+        set('boundaries', 0);
+        set('mostAttempts', capacity);
+        set('times', times.length - first);
+        set('moreTimes', 0);
+        if (!judge.propose()) return false;
+        attempts();
         // The state at the end follows the rows.
-        const rows = w.op('i32.trunc_sat_f64_s', w.load(w.int(at.control), bytes * blockPlace.rows));
-        const end = w.keep(
-          'i32',
-          w.plus(w.int(at.rows + bytes * rowStart), w.op('i32.mul', rows, w.int(bytes * width))),
-        );
-        w.run(copy, end, x, size);
+        arrays.rows.set(x, get('rows') * width + rowStart);
+        return get('t') >= (plan.end ?? 0) && get('saved') === times.length - first;
       },
-      writeSteps(w) {
-        for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, at.zeros, sum.length);
-        w.run(copy, x̄.byteOffset, at.zeros, size);
-        const rows = w.keep('i32', w.op('i32.trunc_sat_f64_s', w.load(w.int(at.control), bytes * blockPlace.rows)));
-        w.run(pull, rows, times.length);
-        if (first === 1) writeSum(w, vectors, x̄.byteOffset, x̄.byteOffset, at.cotangents, size);
-      },
-      writeEnd(w) {
-        begin.writePull(w, x̄.byteOffset, at.zeros);
+      pull() {
+        clear(sums);
+        x̄.fill(0);
+        pullSteps(get('rows'), times.length);
+        if (first === 1) addTo(x̄, arrays.cotangents);
+        begin.pull(x̄);
       },
     };
   };
