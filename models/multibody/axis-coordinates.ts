@@ -101,20 +101,17 @@ export const turnedTooFar =
 
 /** The turns of bodies b against a about axes of a. */
 export class Turns implements Coordinates {
-  private readonly rows: readonly {readonly a: number; readonly b: number; readonly turning: Turning}[];
+  private readonly turnings: readonly Turning[];
   /** Rotations of b in axes of a, at the start. */
   private readonly started: readonly Q4[];
   private readonly sides: Sides;
-  constructor(
-    pairs: readonly Axis[],
-    private readonly ground: number,
-  ) {
-    this.rows = pairs.map(({a, b, axis}) => ({a: a.index, b: b.index, turning: turningAbout(axis, a, b)}));
+  constructor(pairs: readonly Axis[], ground: number) {
+    this.turnings = pairs.map(({a, b, axis}) => turningAbout(axis, a, b));
     this.started = pairs.map(({a, b}) => composed(conjugate(a.rotation), b.rotation));
-    this.sides = sidesOf(this.rows, ground);
+    this.sides = sidesOf(indices(pairs), ground);
   }
   position(pose: Pose): tf.Tensor {
-    const [c, s] = turns(this.rows, this.ground)(pose);
+    const [c, s] = turns(this.turnings, this.sides, pose);
     return tf.atan2(s, c);
   }
   /**
@@ -150,7 +147,7 @@ export class Turns implements Coordinates {
     return tf.addN(now.map((column, i) => tf.mul(column, started(i))));
   }
   private axis(pose: Pose): Vec {
-    const local = constants(this.rows.map(({turning}) => outer(turning.firstOfA, turning.secondOfA)));
+    const local = constants(this.turnings.map(({firstOfA, secondOfA}) => outer(firstOfA, secondOfA)));
     return rotate(this.sides[0].rotation(pose), local);
   }
   rate(at: Pick<Instant, 'pose' | 'twist'>): tf.Tensor {

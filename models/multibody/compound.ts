@@ -1,28 +1,34 @@
 /**
- * The constraints of a compound joint in maximal coordinates. Translations before rotations about one point leave this
- * point free in the span of their directions; the rotations constrain an angle, an axis or nothing between the bodies.
- * Translations after rotations are the same with a and b exchanged.
+ * The constraints of a joint by its steps, in maximal coordinates. Slides before turns about one point leave that point
+ * free in the span of their directions; the turns constrain all angles between the bodies, an axis, an angle or nothing.
+ * Slides after turns are those of the joint with a and b exchanged.
  */
 import {OptionError} from '../../lib/index.js';
 import type {KnownStep} from './joints.js';
-import {inner, minus, norm, outer, scaled, units, type V3} from './numbers.js';
+import {frameAlong, inner, minus, norm, outer, units, type V3} from './numbers.js';
 
 /** In world coordinates at the start. */
-export interface CompoundRows {
+export interface HeldBySteps {
   /** The slides are fixed in b and not in a. */
   readonly swapped: boolean;
-  /** Directions that the point does not take. */
+  /** Directions in which the point does not move. */
   readonly normals: readonly V3[];
-  readonly at: V3;
+  /** Undefined of a joint without turns. */
+  readonly at: V3 | undefined;
   /** Axes from the side of the slides to the other; undefined of a ball. */
   readonly turns: readonly V3[] | undefined;
+  /** An axis of the joint, along which its frame lies. */
+  readonly along: V3;
 }
 
-/** Sines below it are of directions that coincide: a degree, as for universal joints. */
+/** Directions whose sine is smaller coincide: a degree, as for universal joints. */
 const APART = 0.02;
 
 /** @throws OptionError 'bad-multibody' where it holds something else */
-export function compoundRows(steps: readonly KnownStep[], name: string): CompoundRows {
+export function heldBySteps(given: readonly KnownStep[], name: string): HeldBySteps {
+  const steps = given.flatMap((step): KnownStep[] =>
+    step.kind === 'screw' ? (['slide', 'turn'] as const).map(kind => ({...step, kind})) : [step],
+  );
   const kinds = steps.map(({kind}) => kind);
   const last = kinds.lastIndexOf('slide');
   const swapped = last >= 0 && kinds.slice(0, last).some(kind => kind !== 'slide');
@@ -44,9 +50,15 @@ export function compoundRows(steps: readonly KnownStep[], name: string): Compoun
   const ball = axes.length < rest.length;
   if (ball && rest.length > 1) refuse('has a ball and turns');
   if (!independent(axes)) refuse('turns twice about one axis');
-  const along = slides.map(({axis}) => axis);
-  if (!independent(along)) refuse('slides twice along one direction');
-  return {swapped, normals: complement(along), at: points[0] ?? [0, 0, 0], turns: ball ? undefined : axes};
+  const directions = slides.map(({axis}) => axis);
+  if (!independent(directions)) refuse('slides twice along one direction');
+  return {
+    swapped,
+    normals: complement(directions),
+    at: points[0],
+    turns: ball ? undefined : axes,
+    along: axes[0] ?? directions[0] ?? units[2],
+  };
 }
 
 function independent(directions: readonly V3[]): boolean {
@@ -56,17 +68,9 @@ function independent(directions: readonly V3[]): boolean {
   return c === undefined || Math.abs(inner(outer(a, b), c)) > APART * norm(outer(a, b));
 }
 
-/** An orthonormal basis of what is perpendicular to all of them. */
-function complement(directions: readonly V3[]): V3[] {
-  const basis: V3[] = [];
-  const rest = (x: V3): V3 => basis.reduce((left, e) => minus(left, scaled(inner(left, e), e)), x);
-  const take = (x: V3): void => {
-    const left = rest(x);
-    if (norm(left) > 1e-6) basis.push(scaled(1 / norm(left), left));
-  };
-  directions.forEach(take);
-  const taken = basis.length;
-  // The unit vector furthest from what is there first, so that no remainder is short.
-  while (basis.length < 3) take(units.reduce((best, unit) => (norm(rest(unit)) > norm(rest(best)) ? unit : best)));
-  return basis.slice(taken);
+/** An orthonormal basis of what is perpendicular to independent directions. */
+function complement([a, b, c]: readonly V3[]): readonly V3[] {
+  if (a === undefined) return units;
+  if (b === undefined) return frameAlong(a).slice(0, 2);
+  return c === undefined ? [frameAlong(outer(a, b))[2]] : [];
 }

@@ -9,7 +9,7 @@ import type {Params} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
 import type {Place} from './bodies.js';
 import {minus, requireVector, turned, turnedBack, units} from './numbers.js';
-import {Choice, constants, pointOf, type Pose} from './state.js';
+import {Choice, constants, pointOf, type Instant} from './state.js';
 import {add, rotateBack, scale, sub, type Vec} from './vectors.js';
 
 /** What the function of a custom joint is given. */
@@ -56,36 +56,37 @@ export function customJoint(a: string, b: string, spec: Options<typeof customOpt
   return {kind: 'custom', a, b, points: read, rows, gap};
 }
 
-/** [rows], of poses. */
+/** [rows]. */
 export function customGap(
   {points, rows, gap}: CustomJoint,
   a: Place,
   b: Place,
   ground: number,
-): (at: {readonly pose: Pose; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor {
+  {pose, t, params}: Pick<Instant, 'pose' | 't' | 'params'>,
+): tf.Tensor {
   const [from, to] = [a, b].map(({index}) => new Choice(Array<number>(points.length).fill(index), ground));
-  const onB = points.map(point => turnedBack(b.rotation, minus(point, b.position)));
-  const axes = units.map(axis => turned(a.rotation, axis));
-  return ({pose, t, params}) => {
-    const there = pointOf(to.pose(pose), constants(onB));
-    const {position, rotation} = from.pose(pose);
-    const seen =
-      position === undefined
-        ? there
-        : axes.reduce<Vec>(
-            (sum, axis, i) => add(sum, scale(rotateBack(rotation, sub(there, position))[i], constants([axis]))),
-            constants([a.position]),
-          );
-    const value = gap({points: tf.stack([...broadcast(seen, points.length)], 1) as tf.Tensor2D, t, params});
-    if (!(value instanceof tf.Tensor) || value.size !== rows.length)
-      throw new ShapeError(
-        'custom-joint',
-        `customJoint: gap must return a tensor of ${rows.length} numbers, `
-          + `one for each of its rows (${rows.join(', ')}); `
-          + `it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
-      );
-    return tf.reshape(value, [rows.length]);
-  };
+  const there = pointOf(
+    to.pose(pose),
+    constants(points.map(point => turnedBack(b.rotation, minus(point, b.position)))),
+  );
+  const {position, rotation} = from.pose(pose);
+  const seen =
+    position === undefined
+      ? there
+      : units.reduce<Vec>(
+          (sum, axis, i) =>
+            add(sum, scale(rotateBack(rotation, sub(there, position))[i], constants([turned(a.rotation, axis)]))),
+          constants([a.position]),
+        );
+  const value = gap({points: tf.stack([...broadcast(seen, points.length)], 1) as tf.Tensor2D, t, params});
+  if (!(value instanceof tf.Tensor) || value.size !== rows.length)
+    throw new ShapeError(
+      'custom-joint',
+      `customJoint: gap must return a tensor of ${rows.length} numbers, `
+        + `one for each of its rows (${rows.join(', ')}); `
+        + `it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
+    );
+  return tf.reshape(value, [rows.length]);
 }
 
 const broadcast = (a: Vec, count: number): tf.Tensor[] => a.map(x => tf.broadcastTo(x, [count]));

@@ -1,24 +1,47 @@
 /**
- * Coordinates of joints in maximal coordinates: the angle of a revolute joint and the shift of a prismatic one, read
- * from the poses of their bodies, with the forces that act on them and their stops.
+ * Coordinates of joints in maximal coordinates: the angle of a joint with one turn and the shift of one with a slide,
+ * read from the poses of their bodies, with the forces that act on them and their stops.
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor, OptionError, unilateral, type Constraint} from '../../lib/index.js';
+import {OptionError, type Constraint} from '../../lib/index.js';
 import {coordinateForces, Slides, Turns, type Axis, type Coordinates} from './axis-coordinates.js';
 import type {Place} from './bodies.js';
-import {coordinatesOf, requireCoordinate, type JointForce} from './joint-forces.js';
-import {limitName, type KnownJoint} from './joints.js';
+import {coordinatesOf, requireCoordinate, stopsOf, type JointCoordinate, type JointForce} from './joint-forces.js';
+import type {KnownJoint} from './joints.js';
 import type {V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
-import {poseOf, type ForceGroup, type Pose} from './state.js';
+import {poseOf, type ForceGroup} from './state.js';
 
-type Kind = 'revolute' | 'prismatic';
-type JointAxis = Axis & {readonly at: V3};
+type JointAxis = Axis & {readonly kind: 'turn' | 'slide'; readonly at: V3};
 
-const coordinatesAlong = (kind: Kind, axes: readonly JointAxis[], ground: number): Coordinates =>
-  kind === 'revolute' ? new Turns(axes, ground) : new Slides(axes, ground);
+/** The axis of a joint that is one turn or one slide. */
+function axisOf(joint: KnownJoint, places: (name: string) => Place): JointAxis | undefined {
+  const [only, second] = 'steps' in joint ? joint.steps : [];
+  if (second !== undefined || (only?.kind !== 'turn' && only?.kind !== 'slide')) return undefined;
+  const at = pointOfJoint(joint, places);
+  return {kind: only.kind, axis: only.axis, a: places(joint.a), b: places(joint.b), at};
+}
 
-/** What joints have on their coordinates. */
+const along = (axes: readonly JointAxis[], ground: number): Coordinates =>
+  axes[0].kind === 'turn' ? new Turns(axes, ground) : new Slides(axes, ground);
+
+/** Those that turn, and those that slide, each with their coordinates. */
+const byKind = <T extends {readonly axis: JointAxis}>(
+  all: readonly T[],
+  ground: number,
+): [readonly T[], Coordinates][] =>
+  (['turn', 'slide'] as const)
+    .map(kind => all.filter(({axis}) => axis.kind === kind))
+    .filter(own => own.length > 0)
+    .map(own => [
+      own,
+      along(
+        own.map(({axis}) => axis),
+        ground,
+      ),
+    ]);
+
+/** What acts on the joints' coordinates. */
 export interface MaximalJointTerms {
   readonly groups: readonly ForceGroup[];
   readonly stops: Constraint | undefined;
@@ -38,40 +61,35 @@ export function maximalJointTerms(
         + 'in maximal ones revolute and prismatic joints have forces and limits.',
     );
   };
-  const all = joints.flatMap(([name, joint]) => coordinatesOf(joint).map((own, step) => ({name, joint, own, step})));
+  const all = coordinatesOf(joints);
   for (const {name, own} of all) if (own.armature !== 0) refuse(name, 'armature');
-  const plain = ({name, joint}: (typeof all)[number], what: string): JointAxis & {kind: Kind} => {
-    if (joint.kind !== 'revolute' && joint.kind !== 'prismatic') return refuse(name, what);
-    const at = pointOfJoint(joint, places);
-    return {kind: joint.kind, a: places(joint.a), b: places(joint.b), axis: joint.axis, at};
-  };
-  const acting = forces.map(force => ({force, axis: plain(requireCoordinate(all, force), 'a jointForce')}));
-  const limited = all.flatMap(one =>
-    one.own.limits === undefined ? [] : [{limits: one.own.limits, name: one.name, axis: plain(one, 'limits')}],
-  );
-  for (const {limits, name, axis} of limited)
-    if (axis.kind === 'revolute' && limits.some(x => Number.isFinite(x) && Math.abs(x) >= Math.PI))
-      refuse(name, `limits [${limits.join(', ')}] beyond half a turn`);
-  const kinds = ['revolute', 'prismatic'] as const;
-  const ofKind = <T extends {readonly axis: JointAxis & {kind: Kind}}, R>(
-    all: readonly T[],
-    make: (own: readonly T[], coordinates: Coordinates) => R,
-  ): R[] =>
-    kinds.flatMap(kind => {
-      const own = all.filter(({axis}) => axis.kind === kind);
-      const axes = own.map(({axis}) => axis);
-      return own.length === 0 ? [] : [make(own, coordinatesAlong(kind, axes, ground))];
-    });
-  const groups = ofKind(acting, (own, coordinates) =>
+  const placed = ({name, number}: JointCoordinate, what: string): JointAxis =>
+    axisOf(joints[number][1], places) ?? refuse(name, what);
+  const acting = forces.map(force => ({force, axis: placed(requireCoordinate(all, force), 'a jointForce')}));
+  const limited = all.flatMap(one => {
+    const {name, own} = one;
+    if (own.limits === undefined) return [];
+    const axis = placed(one, 'limits');
+    if (axis.kind === 'turn' && own.limits.some(x => Number.isFinite(x) && Math.abs(x) >= Math.PI))
+      refuse(name, `limits [${own.limits.join(', ')}] beyond half a turn`);
+    return [{name, range: own.limits, axis}];
+  });
+  const groups = byKind(acting, ground).map(([own, coordinates]) =>
     coordinateForces(
       own.map(({force}) => force),
       coordinates,
     ),
   );
-  const gaps = ofKind(limited, gapsOf);
-  const rows = gaps.flatMap(({names}) => names);
-  const gap = ({q}: {q: tf.Tensor}): tf.Tensor => tf.concat(gaps.map(one => one.gap(poseOf(q))));
-  return {groups, stops: rows.length === 0 ? undefined : {...unilateral(gap), rows}};
+  const stopped = byKind(limited, ground);
+  const position = (q: tf.Tensor): tf.Tensor =>
+    tf.concat(stopped.map(([, coordinates]) => coordinates.position(poseOf(q))));
+  return {
+    groups,
+    stops: stopsOf(
+      stopped.flatMap(([own]) => own),
+      position,
+    )?.constraint,
+  };
 }
 
 /** The coordinate of a joint, as functions of what moves: an angle within half a turn, or a shift. */
@@ -80,41 +98,12 @@ export function axisCoordinate(
   joint: KnownJoint,
   places: (name: string) => Place,
 ): Pick<Coordinates, 'position' | 'rate'> {
-  if (joint.kind !== 'revolute' && joint.kind !== 'prismatic')
-    throw new OptionError(
-      'bad-multibody',
-      `coordinate: joint '${name}' is ${joint.kind}, with no coordinate to be read from the poses of its bodies; `
-        + "revolute and prismatic joints have one. Joints of the tree of coordinates: 'minimal' have theirs.",
-      {joint: name},
-    );
-  const axes = [{a: places(joint.a), b: places(joint.b), axis: joint.axis, at: pointOfJoint(joint, places)}];
-  const ground = places('ground').index;
-  return coordinatesAlong(joint.kind, axes, ground);
-}
-
-/** Finite ends of the ranges: least first, then greatest. */
-function gapsOf(
-  limited: readonly {readonly limits: readonly [number, number]; readonly name: string}[],
-  coordinates: Coordinates,
-): {readonly names: string[]; readonly gap: (pose: Pose) => tf.Tensor} {
-  const ends = ([0, 1] as const).map(side => {
-    const rows = [...limited.keys()].filter(i => Number.isFinite(limited[i].limits[side]));
-    return {side, rows, bounds: Float64Array.from(rows, i => limited[i].limits[side])};
-  });
-  const gap = (pose: Pose): tf.Tensor => {
-    const position = coordinates.position(pose);
-    return tf.concat(
-      ends
-        .filter(({rows}) => rows.length > 0)
-        .map(({side, rows, bounds}) => {
-          const own = tf.gather(position, tf.tensor1d(rows, 'int32'));
-          const over = tf.sub(own, constantTensor(bounds, [bounds.length]));
-          return side === 0 ? over : tf.neg(over);
-        }),
-    );
-  };
-  const names = ends.flatMap(({side, rows}) =>
-    rows.map(i => limitName(limited[i].name, side === 0 ? 'least' : 'greatest')),
+  const axis = axisOf(joint, places);
+  if (axis !== undefined) return along([axis], places('ground').index);
+  throw new OptionError(
+    'bad-multibody',
+    `coordinate: joint '${name}' is ${joint.kind}, with no coordinate to be read from the poses of its bodies; `
+      + "revolute and prismatic joints have one. Joints of the tree of coordinates: 'minimal' have theirs.",
+    {joint: name},
   );
-  return {names, gap};
 }

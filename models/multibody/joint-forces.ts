@@ -8,7 +8,8 @@ import {callable, optional, readOptions, typed, whole, type Options, type Option
 import type {Constraint, Params} from '../../lib/index.js';
 import {constantTensor, OptionError, unilateral} from '../../lib/index.js';
 import {coefficient} from '../coefficient.js';
-import {limitName, type KnownJoint, type Loads} from './joints.js';
+import type {KnownJoint, KnownStep} from './joints.js';
+import {pick} from './path-sums.js';
 import type {Coordinate, Tree} from './tree.js';
 
 /**
@@ -49,27 +50,19 @@ export function jointForce(joint: string, spec: Options<typeof forceOptions>): J
   return {kind: 'jointForce', joint, ...readOptions(spec, forceOptions, 'jointForce', 'bad-multibody')};
 }
 
-/** A coordinate of a joint as it is described. */
-export interface JointCoordinate extends Loads {
-  readonly kind: 'turn' | 'slide' | 'ball';
+/** One coordinate of a joint, with the joint's name and number and its own number among the joint's. */
+export interface JointCoordinate {
+  readonly name: string;
+  readonly number: number;
+  readonly step: number;
+  readonly own: KnownStep;
 }
 
-const bare: Loads = {armature: 0, limits: undefined};
-const kindsOf: {readonly [kind: string]: readonly JointCoordinate['kind'][]} = {
-  cylindrical: ['slide', 'turn'],
-  screw: ['turn'],
-  planar: ['slide', 'slide', 'turn'],
-  spherical: ['ball'],
-  universal: ['turn', 'turn'],
-};
-
-/** The coordinates of a joint, from a to b. */
-export function coordinatesOf(joint: KnownJoint): readonly JointCoordinate[] {
-  if (joint.kind === 'revolute') return [{...joint, kind: 'turn'}];
-  if (joint.kind === 'prismatic') return [{...joint, kind: 'slide'}];
-  if (joint.kind === 'compound') return joint.steps;
-  return (kindsOf[joint.kind] ?? []).map(kind => ({kind, ...bare}));
-}
+/** The coordinates of all joints that have some, each joint's from a to b. */
+export const coordinatesOf = (joints: readonly (readonly [string, KnownJoint])[]): readonly JointCoordinate[] =>
+  joints.flatMap(([name, joint], number) =>
+    'steps' in joint ? joint.steps.map((own, step) => ({name, number, step, own})) : [],
+  );
 
 /** What joints have on their own coordinates, in minimal coordinates; q [positions], v [velocities]. */
 export interface JointTerms {
@@ -84,14 +77,48 @@ export interface JointTerms {
     number: number,
     step: number,
   ): ((q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params) => JointState) | undefined;
-  /** Gaps of the stops, and the velocity and sign by which each acts. */
-  readonly stops: Stops | undefined;
+  /** Hard stops, and the velocity and sign by which the multiplier of each row acts. */
+  readonly stops:
+    | {
+        readonly constraint: Constraint;
+        readonly acts: readonly {readonly v: number; readonly sign: 1 | -1}[];
+      }
+    | undefined;
 }
 
-/** Rows of stops. */
+/** Hard stops. */
 export interface Stops {
   readonly constraint: Constraint;
-  readonly acts: readonly {readonly v: number; readonly sign: 1 | -1}[];
+  /** For each row the index of its limit, and the sign by which its multiplier acts on that coordinate. */
+  readonly rows: readonly {readonly limit: number; readonly sign: 1 | -1}[];
+}
+
+/** @param position of the limited coordinates, [limits] */
+export function stopsOf(
+  limits: readonly {readonly name: string; readonly range: readonly [number, number]}[],
+  position: (q: tf.Tensor) => tf.Tensor,
+): Stops | undefined {
+  const rows = limits.flatMap(({name, range: [least, greatest]}, limit) =>
+    [
+      {limit, sign: 1 as const, bound: least, name: `least limit of joint ${name}`},
+      {limit, sign: -1 as const, bound: greatest, name: `greatest limit of joint ${name}`},
+    ].filter(({bound}) => Number.isFinite(bound)),
+  );
+  if (rows.length === 0) return undefined;
+  const column = (of: (row: (typeof rows)[number]) => number): tf.Tensor =>
+    constantTensor(Float64Array.from(rows, of), [rows.length]);
+  const index = rows.map(({limit}) => limit);
+  const gap = ({q}: {q: tf.Tensor}): tf.Tensor => {
+    const beyond = tf.sub(
+      pick([position(q)], index)[0],
+      column(({bound}) => bound),
+    );
+    return tf.mul(
+      column(({sign}) => sign),
+      beyond,
+    );
+  };
+  return {rows, constraint: {...unilateral(gap), rows: rows.map(({name}) => name)}};
 }
 
 /** @throws OptionError 'bad-multibody' where a joint is none of the tree's */
@@ -100,10 +127,9 @@ export function jointTerms(
   joints: readonly (readonly [string, KnownJoint])[],
   forces: readonly JointForce[],
 ): JointTerms {
-  const all = joints.flatMap(([name, joint], number) =>
-    coordinatesOf(joint).map((own, step) => ({name, number, own, step, at: tree.coordinates.get(number)?.[step]})),
-  );
-  const inTree = (at: Coordinate | undefined, name: string, kind: JointCoordinate['kind']): Coordinate => {
+  const all = coordinatesOf(joints);
+  const inTree = ({name, number, step, own: {kind}}: JointCoordinate): Coordinate => {
+    const at = tree.coordinates.get(number)?.[step];
     if (at !== undefined && !(kind === 'ball' && at.sign < 0)) return at;
     throw new OptionError(
       'bad-multibody',
@@ -115,18 +141,18 @@ export function jointTerms(
   };
   const acting = forces.map(force => {
     const found = requireCoordinate(all, force);
-    return {force, own: found.own, at: inTree(found.at, found.name, found.own.kind)};
+    return {force, own: found.own, at: inTree(found)};
   });
   const heavy = all
     .filter(({own}) => own.armature !== 0)
-    .map(({own, name, at}) => ({
-      own,
-      at: inTree(at, name, own.kind),
-      of: coefficient(own.armature, `joint ${name}: armature`, 'non-negative'),
+    .map(one => ({
+      own: one.own,
+      at: inTree(one),
+      of: coefficient(one.own.armature, `joint ${one.name}: armature`, 'non-negative'),
     }));
   const number = (x: tf.Tensor, i: number): tf.Tensor => tf.reshape(tf.slice(x, [i], [1]), []);
   const stateOf = (
-    {kind}: JointCoordinate,
+    {kind}: KnownStep,
     at: Coordinate,
     q: tf.Tensor,
     v: tf.Tensor,
@@ -141,6 +167,12 @@ export function jointTerms(
     for (const {at, values} of parts) values.forEach((value, i) => sums[at.v + i].push(value));
     return tf.stack(sums.map(terms => (terms.length === 0 ? constantTensor(0, []) : tf.addN(terms))));
   };
+  const limited = all.flatMap(one =>
+    one.own.limits === undefined ? [] : [{name: one.name, range: one.own.limits, at: inTree(one)}],
+  );
+  const signs = Float64Array.from(limited, ({at}) => at.sign);
+  const places = limited.map(({at}) => at.q);
+  const stops = stopsOf(limited, q => tf.mul(constantTensor(signs, [signs.length]), pick([q], places)[0]));
   return {
     force:
       acting.length === 0
@@ -175,46 +207,22 @@ export function jointTerms(
             ),
     state: (number, step) => {
       const found = all.find(one => one.number === number && one.step === step);
-      if (found?.at === undefined) return undefined;
-      const at = inTree(found.at, found.name, found.own.kind);
+      if (found === undefined || !tree.coordinates.has(number)) return undefined;
+      const at = inTree(found);
       return (q, v, t, params) => stateOf(found.own, at, q, v, t, params);
     },
-    stops: stopsOf(
-      all.flatMap(({own, name, at}) =>
-        own.limits === undefined ? [] : [{limits: own.limits, name, at: inTree(at, name, own.kind)}],
-      ),
-    ),
-  };
-}
-
-function stopsOf(
-  limited: readonly {readonly limits: readonly [number, number]; readonly name: string; readonly at: Coordinate}[],
-): Stops | undefined {
-  const rows = limited.flatMap(({limits: [low, high], name, at}) => [
-    ...(Number.isFinite(low) ? [{at, name, bound: low, side: 1 as const}] : []),
-    ...(Number.isFinite(high) ? [{at, name, bound: high, side: -1 as const}] : []),
-  ]);
-  if (rows.length === 0) return undefined;
-  return {
-    acts: rows.map(({at, side}) => ({v: at.v, sign: (side * at.sign) as 1 | -1})),
-    constraint: {
-      ...unilateral(({q}) =>
-        tf.stack(
-          rows.map(({at, bound, side}) =>
-            tf.mul(side, tf.sub(tf.mul(at.sign, tf.reshape(tf.slice(q, [at.q], [1]), [])), bound)),
-          ),
-        ),
-      ),
-      rows: rows.map(({name, side}) => limitName(name, side === 1 ? 'least' : 'greatest')),
+    stops: stops && {
+      constraint: stops.constraint,
+      acts: stops.rows.map(({limit, sign}) => {
+        const {at} = limited[limit];
+        return {v: at.v, sign: (sign * at.sign) as 1 | -1};
+      }),
     },
   };
 }
 
 /** The coordinate that a force names. @throws OptionError 'unknown-joint' */
-export function requireCoordinate<T extends {readonly name: string; readonly step: number}>(
-  all: readonly T[],
-  {joint, step}: JointForce,
-): T {
+export function requireCoordinate(all: readonly JointCoordinate[], {joint, step}: JointForce): JointCoordinate {
   const found = all.find(one => one.name === joint && one.step === step);
   if (found !== undefined) return found;
   const names = [...new Set(all.map(({name}) => name))].slice(0, 8);

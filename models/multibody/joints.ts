@@ -1,7 +1,8 @@
 /**
  * Joints as users write them: between two bodies by name, 'ground' being the world; points and axes in world
- * coordinates at the start. What each asks of its two bodies is said by a few kinds of rows (rows.ts), after
- * Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), chapter 9.
+ * coordinates at the start. A joint is the sequence of freedoms that it leaves: its constraints (rows.ts) and its
+ * coordinates (tree.ts) follow from these. Others say what they hold (Haug, Computer Aided Kinematics and Dynamics of
+ * Mechanical Systems, 1989, chapter 9).
  */
 import type * as tf from '@tensorflow/tfjs';
 import {callable, list, optional, positive, readBy, readOptions, text, typed} from '../../lib/checks.js';
@@ -10,7 +11,7 @@ import type {Params} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {CustomJoint} from './custom-joint.js';
-import {direction, inner, requireDirection, vector, type V3} from './numbers.js';
+import {direction, frameAlong, inner, origin, requireDirection, vector, type V3} from './numbers.js';
 
 /** Made by `revolute` and its like, for `multibody`. */
 export interface Joint {
@@ -121,20 +122,31 @@ interface Ends {
   readonly b: string;
 }
 
-/** What a joint is made of. */
-export type KnownJoint =
-  | {[K in Exclude<keyof Schemas, 'compound'>]: {readonly kind: K} & Ends & OptionValues<Schemas[K]>}[Exclude<
-      keyof Schemas,
-      'compound'
-    >]
-  | ({readonly kind: 'compound'} & Ends & {readonly at: V3; readonly steps: readonly KnownStep[]})
-  | CustomJoint;
+/** A joint that leaves free a sequence of turns, slides and balls, from a to b. `kind` is its name in messages. */
+export interface SteppedJoint extends Ends {
+  readonly kind: SteppedKind;
+  /** The point about which its reaction's torque is given, in world coordinates at the start. */
+  readonly at: V3 | undefined;
+  readonly steps: readonly KnownStep[];
+}
 
-/** A step of a compound joint, in world coordinates at the start; that of a slide has no point. */
-export type KnownStep =
-  | ({readonly kind: 'turn'; readonly axis: V3; readonly at: V3} & Loads)
-  | ({readonly kind: 'slide'; readonly axis: V3} & Loads)
-  | ({readonly kind: 'ball'; readonly at: V3} & Loads);
+type SteppedKind =
+  'revolute' | 'spherical' | 'prismatic' | 'compound' | 'cylindrical' | 'universal' | 'planar' | 'fixed' | 'screw';
+type ClosingKind = Exclude<keyof Schemas, SteppedKind>;
+
+/** A joint as it was read. All but the stepped ones have no coordinates of their own. */
+export type KnownJoint =
+  SteppedJoint | {[K in ClosingKind]: {readonly kind: K} & Ends & OptionValues<Schemas[K]>}[ClosingKind] | CustomJoint;
+
+/** One freedom of a joint, in world coordinates at the start. */
+export type KnownStep = Loads
+  & (
+    | {readonly kind: 'turn'; readonly axis: V3; readonly at: V3}
+    | {readonly kind: 'slide'; readonly axis: V3}
+    | {readonly kind: 'ball'; readonly at: V3}
+    /** A turn that also advances along its axis, by `lead` [length] for each radian. */
+    | {readonly kind: 'screw'; readonly axis: V3; readonly at: V3; readonly lead: number}
+  );
 
 /** What a coordinate of a joint has of its own. */
 export type Loads = OptionValues<typeof loads>;
@@ -152,9 +164,6 @@ export type CompoundStep =
   | ({readonly slide: readonly [number, number, number]} & JointLoads)
   | ({readonly ball: readonly [number, number, number]} & Pick<JointLoads, 'armature'>);
 
-/** What errors call the row of a stop. */
-export const limitName = (joint: string, end: 'least' | 'greatest'): string => `${end} limit of joint ${joint}`;
-
 function joint<K extends keyof Schemas>(
   kind: K,
   a: string,
@@ -171,12 +180,26 @@ function joint<K extends keyof Schemas>(
   );
 }
 
+const bare: Loads = {armature: 0, limits: undefined};
+
+/** A joint of these freedoms. */
+function stepped<K extends Exclude<SteppedKind, 'compound'>>(
+  kind: K,
+  a: string,
+  b: string,
+  spec: Options<Schemas[K]>,
+  steps: (read: OptionValues<Schemas[K]>) => readonly KnownStep[],
+): SteppedJoint {
+  const read = joint(kind, a, b, spec);
+  return {kind, a, b, at: read.at as V3 | undefined, steps: steps(read)};
+}
+
 /**
  * b turns about an axis of a.
  * @throws OptionError 'bad-multibody'
  */
 export function revolute(a: string, b: string, spec: JointAxis & JointLoads): Joint {
-  return joint('revolute', a, b, spec);
+  return stepped('revolute', a, b, spec, read => [{...read, kind: 'turn'}]);
 }
 
 /**
@@ -184,7 +207,7 @@ export function revolute(a: string, b: string, spec: JointAxis & JointLoads): Jo
  * @throws OptionError 'bad-multibody'
  */
 export function spherical(a: string, b: string, spec: JointPoint): Joint {
-  return joint('spherical', a, b, spec);
+  return stepped('spherical', a, b, spec, ({at}) => [{kind: 'ball', at, ...bare}]);
 }
 
 /**
@@ -197,7 +220,7 @@ export function prismatic(
   b: string,
   spec: Partial<JointPoint> & Pick<JointAxis, 'axis'> & JointLoads,
 ): Joint {
-  return joint('prismatic', a, b, spec);
+  return stepped('prismatic', a, b, spec, ({at: _, ...read}) => [{...read, kind: 'slide'}]);
 }
 
 /**
@@ -207,12 +230,12 @@ export function prismatic(
  * @throws OptionError 'bad-multibody'
  */
 export function compound(a: string, b: string, spec: {readonly steps: readonly CompoundStep[]}): Joint {
-  const {steps: given, ...rest} = joint('compound', a, b, spec);
+  const {steps: given} = joint('compound', a, b, spec);
   if (given.length === 0 || given.length > 6)
     throw new OptionError('bad-multibody', `compound: it has ${given.length} steps; give one to six.`);
   const known = given.map((step, i) => stepOf(step, `compound: steps[${i}]`));
-  const first = known.find((step): step is Exclude<KnownStep, {kind: 'slide'}> => step.kind !== 'slide');
-  return {...rest, at: first?.at ?? [0, 0, 0], steps: known} as KnownJoint;
+  const at = known.map(step => ('at' in step ? step.at : undefined)).find(point => point !== undefined);
+  return {kind: 'compound', a, b, at: at ?? origin, steps: known} as SteppedJoint;
 }
 
 function stepOf(step: CompoundStep, name: string): KnownStep {
@@ -225,7 +248,7 @@ function stepOf(step: CompoundStep, name: string): KnownStep {
     return {kind: 'slide', axis, ...rest};
   }
   const {ball: at, armature} = readOptions(step, steps.ball, name, 'bad-multibody');
-  return {kind: 'ball', at, armature, limits: undefined};
+  return {...bare, kind: 'ball', at, armature};
 }
 
 /**
@@ -233,7 +256,10 @@ function stepOf(step: CompoundStep, name: string): KnownStep {
  * @throws OptionError 'bad-multibody'
  */
 export function cylindrical(a: string, b: string, spec: JointAxis): Joint {
-  return joint('cylindrical', a, b, spec);
+  return stepped('cylindrical', a, b, spec, ({axis, at}) => [
+    {kind: 'slide', axis, ...bare},
+    {kind: 'turn', axis, at, ...bare},
+  ]);
 }
 
 /**
@@ -242,11 +268,12 @@ export function cylindrical(a: string, b: string, spec: JointAxis): Joint {
  * @throws OptionError 'bad-multibody'
  */
 export function universal(a: string, b: string, spec: Options<Schemas['universal']>): Joint {
-  const known = joint('universal', a, b, spec);
-  // Beyond a degree from parallel a cross has no two directions to turn in.
-  if (Math.abs(inner(...known.axes)) > 0.9998)
-    throw new OptionError('bad-multibody', 'universal: the two axes are parallel; a cross has two directions.');
-  return known;
+  return stepped('universal', a, b, spec, ({axes: both, at}) => {
+    // Beyond a degree from parallel a cross has no two directions to turn in.
+    if (Math.abs(inner(...both)) > 0.9998)
+      throw new OptionError('bad-multibody', 'universal: the two axes are parallel; a cross has two directions.');
+    return both.map(axis => ({kind: 'turn', axis, at, ...bare}));
+  });
 }
 
 /**
@@ -254,7 +281,14 @@ export function universal(a: string, b: string, spec: Options<Schemas['universal
  * @throws OptionError 'bad-multibody'
  */
 export function planar(a: string, b: string, spec: JointAxis): Joint {
-  return joint('planar', a, b, spec);
+  return stepped('planar', a, b, spec, ({axis, at}) => {
+    const [e, f, g] = frameAlong(axis);
+    return [
+      {kind: 'slide', axis: e, ...bare},
+      {kind: 'slide', axis: f, ...bare},
+      {kind: 'turn', axis: g, at, ...bare},
+    ];
+  });
 }
 
 /**
@@ -263,7 +297,7 @@ export function planar(a: string, b: string, spec: JointAxis): Joint {
  * @throws OptionError 'bad-multibody'
  */
 export function fixed(a: string, b: string, spec: Partial<JointPoint> = {}): Joint {
-  return joint('fixed', a, b, spec);
+  return stepped('fixed', a, b, spec, () => []);
 }
 
 /**
@@ -271,7 +305,9 @@ export function fixed(a: string, b: string, spec: Partial<JointPoint> = {}): Joi
  * @throws OptionError 'bad-multibody'
  */
 export function screw(a: string, b: string, spec: JointAxis & {readonly pitch: number}): Joint {
-  return joint('screw', a, b, spec);
+  return stepped('screw', a, b, spec, ({axis, at, pitch}) => [
+    {kind: 'screw', axis, at, lead: pitch / (2 * Math.PI), ...bare},
+  ]);
 }
 
 /**

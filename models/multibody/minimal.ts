@@ -12,9 +12,9 @@ import type {WrenchTerm} from './forces.js';
 import type {JointTerms} from './joint-forces.js';
 import type {KnownJoint} from './joints.js';
 import {minus, turnedBack} from './numbers.js';
-import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries} from './series.js';
+import {along, columnsOf, wrenchOf, type ReactionSeries, type SavedSeries} from './series.js';
 import {pointOfJoint, type JointRows} from './rows.js';
-import {constants, poseOf, twistOf, withGround, type Pose, type Twist} from './state.js';
+import {constants, poseOf, twistOf, withGround} from './state.js';
 import {treeInertia} from './tree-inertia.js';
 import {treeAccelerations, type Loads} from './tree-acceleration.js';
 import {treeEquations} from './tree-equations.js';
@@ -187,7 +187,7 @@ export function minimalSystem(
       const held =
         multipliers === undefined || rows === 0
           ? undefined
-          : loopWrench(loops, pose, twistOf(all.v), t, params, tf.slice(multipliers, [0], [rows]));
+          : wrenchOf(loops, {pose, twist: twistOf(all.v), t, params}, tf.slice(multipliers, [0], [rows]));
       const place = motion.at(q);
       const pushed = held === undefined ? undefined : gathered(place, ...held);
       const stops = multipliers === undefined ? undefined : stopped(multipliers);
@@ -257,39 +257,6 @@ function descendants({branches}: Tree, body: number): ReadonlySet<number> {
   const found = new Set([body]);
   for (const branch of branches) if (found.has(branch.parent)) found.add(branch.body);
   return found;
-}
-
-function loopWrench(
-  {positions, velocities}: JointRows,
-  pose: Pose,
-  twist: Twist,
-  t: tf.Tensor,
-  params: Params,
-  lambda: tf.Tensor,
-): readonly [Vec, Vec] {
-  const held = positions?.count ?? 0;
-  const terms = [
-    ...(positions === undefined
-      ? []
-      : [
-          byPose(
-            at => tf.sum(tf.mul(tf.slice(lambda, [0], [held]), positions.gap({pose: at, twist, t, params}))),
-            pose,
-          ),
-        ]),
-    ...(velocities === undefined
-      ? []
-      : [
-          byTwist(
-            at =>
-              tf.sum(
-                tf.mul(tf.slice(lambda, [held], [velocities.count]), velocities.gap({pose, twist: at, t, params})),
-              ),
-            twist,
-          ),
-        ]),
-  ];
-  return [0, 1].map(i => terms.map(term => term[i]).reduce(add)) as unknown as readonly [Vec, Vec];
 }
 
 /**

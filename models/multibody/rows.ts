@@ -6,13 +6,14 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/index.js';
-import {compoundRows} from './compound.js';
+import {heldBySteps} from './compound.js';
 import {customGap, type CustomJoint} from './custom-joint.js';
-import type {Angle, KnownJoint} from './joints.js';
+import type {Angle, KnownJoint, SteppedJoint} from './joints.js';
 import type {V3} from './numbers.js';
 import {frameAlong, inner, minus, norm, outer, turnedBack} from './numbers.js';
 import type {Place} from './bodies.js';
-import {Choice, constants, difference, pointOf, pointVelocity, sidesOf, type Instant, type Pose} from './state.js';
+import {Choice, constants, difference, pointOf, pointVelocity, sidesOf} from './state.js';
+import type {Instant, Pose, Sides} from './state.js';
 import {add, dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
 
 /** Numbers of bodies, the ground's included. */
@@ -32,9 +33,9 @@ type Row =
   | ({readonly kind: 'angle'; readonly ofA: V3; readonly ofB: V3; readonly cosine: number} & Pair)
   | ({readonly kind: 'plane'; readonly ofA: V3} & Points)
   | ({readonly kind: 'distance'; readonly length: number} & Points)
-  | ({readonly kind: 'screw'; readonly turning: Turning; readonly pitch: number} & Points)
+  | ({readonly kind: 'screw'; readonly turning: Turning; readonly lead: number} & Points)
   | ({readonly kind: 'motor'; readonly turning: Turning; readonly angle: Angle} & Pair)
-  | {readonly kind: 'custom'; readonly own: CustomJoint; readonly a: Place; readonly b: Place}
+  | ({readonly kind: 'custom'; readonly own: CustomJoint; readonly from: Place; readonly to: Place} & Pair)
   | ({readonly kind: 'above'} & Rolling)
   | ({readonly kind: 'rolling'} & Rolling)
   | ({
@@ -64,42 +65,46 @@ interface Rolling extends Pair {
 type Kind = Row['kind'];
 type RowOf<K extends Kind> = Extract<Row, {kind: K}>;
 
+/** The bodies of some rows at an instant. */
+interface Bodies extends Instant {
+  readonly a: Choice;
+  readonly b: Choice;
+  /** Number of the ground. */
+  readonly ground: number;
+}
+
 /** [rows]: zero where the constraint holds. */
-type Gaps<K extends Kind> = (rows: readonly RowOf<K>[], ground: number) => (at: Instant) => tf.Tensor[];
+type Gaps<K extends Kind> = (rows: readonly RowOf<K>[], at: Bodies) => readonly tf.Tensor[];
 
 /** From the point of a to that of b, world axes. */
-function separations(rows: readonly Points[], ground: number): (pose: Pose) => Vec {
-  const [a, b] = sidesOf(rows, ground);
-  return pose => {
-    const onA = constants(rows.map(row => row.onA));
-    const onB = constants(rows.map(row => row.onB));
-    return sub(pointOf(b.pose(pose), onB), pointOf(a.pose(pose), onA));
-  };
+function separation(rows: readonly Points[], {a, b, pose}: Pick<Bodies, 'a' | 'b' | 'pose'>): Vec {
+  const onA = constants(rows.map(row => row.onA));
+  const onB = constants(rows.map(row => row.onB));
+  return sub(pointOf(b.pose(pose), onB), pointOf(a.pose(pose), onA));
 }
 
 /** Cosine and sine of the angles by which b has turned. */
-export function turns(
-  rows: readonly (Pair & {readonly turning: Turning})[],
-  ground: number,
-): (pose: Pose) => [tf.Tensor, tf.Tensor] {
-  const [a, b] = sidesOf(rows, ground);
-  return pose => {
-    const side = a.rotation(pose);
-    const of = (name: keyof Turning): Vec => constants(rows.map(row => row.turning[name]));
-    const other = rotate(b.rotation(pose), of('firstOfB'));
-    return [dot(rotate(side, of('firstOfA')), other), dot(rotate(side, of('secondOfA')), other)];
-  };
+export function turns(all: readonly Turning[], [a, b]: Sides, pose: Pose): [tf.Tensor, tf.Tensor] {
+  const side = a.rotation(pose);
+  const of = (name: keyof Turning): Vec => constants(all.map(turning => turning[name]));
+  const other = rotate(b.rotation(pose), of('firstOfB'));
+  return [dot(rotate(side, of('firstOfA')), other), dot(rotate(side, of('secondOfA')), other)];
 }
 
 const numbers = (values: readonly number[]): tf.Tensor => constantTensor(Float64Array.from(values), [values.length]);
 
-/** From the centre of what rolls to the point of contact, and the normal: world axes. */
-function contact(
-  rows: readonly Rolling[],
-  pose: Pose,
-  a: Choice,
-  b: Choice,
-): {arm: Vec; normal: Vec; height: tf.Tensor} {
+/** The sine of the difference of an angle and the turn of b: it does not jump after a full turn. */
+function sineOfLag(rows: readonly {readonly turning: Turning}[], {a, b, pose}: Bodies, angle: tf.Tensor): tf.Tensor {
+  const [c, s] = turns(
+    rows.map(row => row.turning),
+    [a, b],
+    pose,
+  );
+  return tf.sub(tf.mul(s, tf.cos(angle)), tf.mul(c, tf.sin(angle)));
+}
+
+/** From the centre of what rolls to the point of contact, world axes, and how high that is above the plane. */
+function contact(rows: readonly Rolling[], {a, b, pose}: Bodies): {arm: Vec; height: tf.Tensor} {
   const side = a.pose(pose);
   const normal = rotate(side.rotation, constants(rows.map(row => row.normal)));
   const centre = difference(b.position(pose), pointOf(side, constants(rows.map(row => row.onA))));
@@ -107,96 +112,55 @@ function contact(
   // Down the wheel: against the normal, across its axis. A ball has none, and is as deep everywhere.
   const down = sub(scale(dot(normal, axis), axis), normal);
   const arm = scale(tf.div(numbers(rows.map(row => row.radius)), length(down)), down);
-  return {arm, normal, height: tf.add(dot(normal, centre), dot(normal, arm))};
+  return {arm, height: tf.add(dot(normal, centre), dot(normal, arm))};
 }
 
-/**
- * One tensor [rows] for each equation of a row, as some kinds have several; of custom joints one tensor for each joint.
- */
+/** A kind with several equations has one tensor [rows] for each; custom joints have one tensor for each joint. */
 const gaps: {readonly [K in Kind]: Gaps<K>} = {
-  point: (rows, ground) => {
-    const separation = separations(rows, ground);
-    return ({pose}) => [...separation(pose)];
+  point: separation,
+  angle: (rows, {a, b, pose}) => {
+    const u = rotate(a.rotation(pose), constants(rows.map(row => row.ofA)));
+    const w = rotate(b.rotation(pose), constants(rows.map(row => row.ofB)));
+    return [tf.sub(dot(u, w), numbers(rows.map(({cosine}) => cosine)))];
   },
-  angle: (rows, ground) => {
-    const [a, b] = sidesOf(rows, ground);
-    return ({pose}) => {
-      const u = rotate(a.rotation(pose), constants(rows.map(row => row.ofA)));
-      const w = rotate(b.rotation(pose), constants(rows.map(row => row.ofB)));
-      return [tf.sub(dot(u, w), numbers(rows.map(({cosine}) => cosine)))];
-    };
-  },
-  plane: (rows, ground) => {
-    const separation = separations(rows, ground);
-    const [a] = sidesOf(rows, ground);
-    return ({pose}) => [dot(rotate(a.rotation(pose), constants(rows.map(row => row.ofA))), separation(pose))];
-  },
+  plane: (rows, at) => [dot(rotate(at.a.rotation(at.pose), constants(rows.map(row => row.ofA))), separation(rows, at))],
   // (|d|² − l²)/(2l) is |d| − l to first order: the multiplier is the force along the rod.
-  distance: (rows, ground) => {
-    const separation = separations(rows, ground);
-    return ({pose}) => {
-      const d = separation(pose);
-      const l = numbers(rows.map(row => row.length));
-      return [tf.div(tf.sub(dot(d, d), tf.square(l)), tf.mul(2, l))];
-    };
+  distance: (rows, at) => {
+    const d = separation(rows, at);
+    const l = numbers(rows.map(row => row.length));
+    return [tf.div(tf.sub(dot(d, d), tf.square(l)), tf.mul(2, l))];
   },
-  custom: (rows, ground) => {
-    const all = rows.map(({own, a, b}) => customGap(own, a, b, ground));
-    return at => all.map(gap => gap(at));
+  custom: (rows, at) => rows.map(({own, from, to}) => customGap(own, from, to, at.ground, at)),
+  screw: (rows, at) => {
+    const axis = constants(rows.map(({turning}) => outer(turning.firstOfA, turning.secondOfA)));
+    const lead = numbers(rows.map(row => row.lead));
+    const advance = tf.div(dot(rotate(at.a.rotation(at.pose), axis), separation(rows, at)), lead);
+    return [tf.mul(lead, sineOfLag(rows, at, advance))];
   },
-  // The sine of the difference of rotation and advance: it has no jump after a full turn, as the angle itself has.
-  screw: (rows, ground) => {
-    const separation = separations(rows, ground);
-    const [a] = sidesOf(rows, ground);
-    const turn = turns(rows, ground);
-    return ({pose}) => {
-      const axis = constants(rows.map(({turning}) => outer(turning.firstOfA, turning.secondOfA)));
-      const lead = numbers(rows.map(({pitch}) => pitch / (2 * Math.PI)));
-      const advance = tf.div(dot(rotate(a.rotation(pose), axis), separation(pose)), lead);
-      const [c, s] = turn(pose);
-      return [tf.mul(lead, tf.sub(tf.mul(s, tf.cos(advance)), tf.mul(c, tf.sin(advance))))];
-    };
+  motor: (rows, at) => [sineOfLag(rows, at, tf.stack(rows.map(row => tf.reshape(row.angle(at), []))))],
+  above: (rows, at) => [contact(rows, at).height],
+  rolling: (rows, at) => {
+    const {a, b, pose, twist} = at;
+    const {arm} = contact(rows, at);
+    const [here, there] = [b.pose(pose), a.pose(pose)];
+    const touching = add(here.position as Vec, arm);
+    const own = pointVelocity(here, b.twist(twist), rotateBack(here.rotation, arm));
+    const under = rotateBack(there.rotation, difference(touching, there.position));
+    const slip = difference(own, pointVelocity(there, a.twist(twist), under));
+    return [0, 1].map(i => dot(rotate(there.rotation, constants(rows.map(({tangents}) => tangents[i]))), slip));
   },
-  motor: (rows, ground) => {
-    const turn = turns(rows, ground);
-    return ({pose, t, params}) => {
-      const angle = tf.stack(rows.map(row => tf.reshape(row.angle({t, params}), [])));
-      const [c, s] = turn(pose);
-      return [tf.sub(tf.mul(s, tf.cos(angle)), tf.mul(c, tf.sin(angle)))];
-    };
-  },
-  above: (rows, ground) => {
-    const [a, b] = sidesOf(rows, ground);
-    return ({pose}) => [contact(rows, pose, a, b).height];
-  },
-  rolling: (rows, ground) => {
-    const [a, b] = sidesOf(rows, ground);
-    return ({pose, twist}) => {
-      const {arm} = contact(rows, pose, a, b);
-      const here = b.pose(pose);
-      const there = a.pose(pose);
-      const touching = add(here.position as Vec, arm);
-      const own = pointVelocity(here, b.twist(twist), rotateBack(here.rotation, arm));
-      const under = rotateBack(there.rotation, difference(touching, there.position));
-      const slip = difference(own, pointVelocity(there, a.twist(twist), under));
-      return [0, 1].map(i => dot(rotate(there.rotation, constants(rows.map(({tangents}) => tangents[i]))), slip));
-    };
-  },
-  gear: (rows, ground) => {
-    const [a, b] = sidesOf(rows, ground);
+  gear: (rows, {a, b, ground, pose, twist}) => {
     const carrier = new Choice(
       rows.map(row => row.carrier),
       ground,
     );
-    return ({pose, twist}) => {
-      const frame = carrier.rotation(pose);
-      const rate = (choice: Choice, i: 0 | 1): tf.Tensor =>
-        dot(
-          rotate(frame, constants(rows.map(({axes}) => axes[i]))),
-          difference(choice.spin(pose, twist), carrier.spin(pose, twist)),
-        );
-      return [tf.sub(rate(b, 1), tf.mul(numbers(rows.map(({ratio}) => ratio)), rate(a, 0)))];
-    };
+    const frame = carrier.rotation(pose);
+    const rate = (choice: Choice, i: 0 | 1): tf.Tensor =>
+      dot(
+        rotate(frame, constants(rows.map(({axes}) => axes[i]))),
+        difference(choice.spin(pose, twist), carrier.spin(pose, twist)),
+      );
+    return [tf.sub(rate(b, 1), tf.mul(numbers(rows.map(({ratio}) => ratio)), rate(a, 0)))];
   },
 };
 
@@ -248,16 +212,14 @@ export function jointRows(
   const collect = (velocities: boolean): Rows | undefined => {
     const of: number[][] = joints.map(() => []);
     const names: string[] = [];
-    const parts: ((at: Instant) => tf.Tensor[])[] = [];
+    const parts: ((at: Instant) => readonly tf.Tensor[])[] = [];
     for (const kind of kinds) {
       const mine = all.filter(({row}) => row.kind === kind);
       if (mine.length === 0 || ofVelocities.has(kind) !== velocities) continue;
-      parts.push(
-        (gaps[kind] as (rows: readonly Row[], ground: number) => (at: Instant) => tf.Tensor[])(
-          mine.map(({row}) => row),
-          ground,
-        ),
-      );
+      const rows = mine.map(({row}) => row);
+      const [a, b] = sidesOf(rows, ground);
+      const gap = gaps[kind] as Gaps<Kind>;
+      parts.push(at => gap(rows, {...at, a, b, ground}));
       const add = (owner: number, held: string): void => {
         of[owner].push(names.length);
         names.push(`joint '${joints[owner][0]}': ${held}`);
@@ -295,59 +257,48 @@ export function pointOfJoint(joint: KnownJoint, places: (name: string) => Place)
   return joint.b === 'ground' ? a.position : b.position;
 }
 
-function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
-  const compound = joint.kind === 'compound' ? compoundRows(joint.steps, `${joint.a} – ${joint.b}`) : undefined;
+/** The rows of a joint that leaves a sequence of freedoms. */
+function rowsOfSteps(joint: SteppedJoint, places: (name: string) => Place): Row[] {
+  const held = heldBySteps(joint.steps, `${joint.a} – ${joint.b}`);
   const sides = [places(joint.a), places(joint.b)];
-  const [from, to] = compound?.swapped === true ? sides.reverse() : sides;
+  const [from, to] = held.swapped ? sides.reverse() : sides;
   const pair: Pair = {a: from.index, b: to.index};
-  const points = (at: V3, other = at): Points => ({...pair, onA: local(from, at), onB: local(to, other)});
+  const at = held.at ?? pointOfJoint(joint, places);
+  const points: Points = {...pair, onA: local(from, at), onB: local(to, at)};
   const ofA = (axis: V3): V3 => turnedBack(from.rotation, axis);
-  const ofB = (axis: V3): V3 => turnedBack(to.rotation, axis);
-  const at = compound?.at ?? pointOfJoint(joint, places);
-  const point = (): Row => ({kind: 'point', ...points(at)});
-  const perpendicular = (u: V3, w: V3): Row => ({kind: 'angle', ...pair, ofA: ofA(u), ofB: ofB(w), cosine: 0});
-  const plane = (u: V3): Row => ({kind: 'plane', ...points(at), ofA: ofA(u)});
-  const between = (u: V3, w: V3): Row => ({kind: 'angle', ...pair, ofA: ofA(u), ofB: ofB(w), cosine: inner(u, w)});
-  const [e, f, g] = frameAlong(
-    compound?.turns?.[0] ?? ('axis' in joint && joint.axis !== undefined ? joint.axis : [0, 0, 1]),
+  const angle = (u: V3, w: V3, cosine = 0): Row => {
+    return {kind: 'angle', ...pair, ofA: ofA(u), ofB: turnedBack(to.rotation, w), cosine};
+  };
+  const [e, f, g] = frameAlong(held.along);
+  const point: Row = {kind: 'point', ...points};
+  const place =
+    held.normals.length === 3 ? [point] : held.normals.map((n): Row => ({kind: 'plane', ...points, ofA: ofA(n)}));
+  const turning = (turns: readonly V3[]): Row[] => {
+    if (turns.length === 0) return [angle(e, f), angle(f, g), angle(g, e)];
+    if (turns.length === 1) return [angle(e, g), angle(f, g)];
+    return turns.length === 2 ? [angle(turns[0], turns[1], inner(turns[0], turns[1]))] : [];
+  };
+  const leads = joint.steps.flatMap((step): Row[] =>
+    step.kind === 'screw'
+      ? [{kind: 'screw', ...points, turning: turningAbout(step.axis, from, to), lead: step.lead}]
+      : [],
   );
-  const parallel = (): Row[] => [perpendicular(e, g), perpendicular(f, g)];
-  const alike = (): Row[] => [perpendicular(e, f), perpendicular(f, g), perpendicular(g, e)];
+  return [...place, ...(held.turns === undefined ? [] : turning(held.turns)), ...leads];
+}
+
+function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
+  if ('steps' in joint) return rowsOfSteps(joint, places);
+  const [from, to] = [places(joint.a), places(joint.b)];
+  const pair: Pair = {a: from.index, b: to.index};
   switch (joint.kind) {
-    case 'revolute':
-      return [point(), ...parallel()];
-    case 'spherical':
-      return [point()];
-    case 'prismatic':
-      return [plane(e), plane(f), ...alike()];
-    case 'cylindrical':
-      return [plane(e), plane(f), ...parallel()];
-    case 'planar':
-      return [plane(g), ...parallel()];
-    case 'fixed':
-      return [point(), ...alike()];
-    case 'universal':
-      return [point(), between(...joint.axes)];
-    case 'compound': {
-      const {normals, turns} = compound as NonNullable<typeof compound>;
-      const place = normals.length === 3 ? [point()] : normals.map(plane);
-      const turning = [alike, parallel, (): Row[] => [between(turns?.[0] as V3, turns?.[1] as V3)], (): Row[] => []];
-      return [...place, ...turning[turns?.length ?? 3]()];
-    }
-    case 'screw':
-      return [
-        plane(e),
-        plane(f),
-        ...parallel(),
-        {kind: 'screw', ...points(at), turning: turningAbout(joint.axis, from, to), pitch: joint.pitch},
-      ];
     case 'motor':
       return [{kind: 'motor', ...pair, turning: turningAbout(joint.axis, from, to), angle: joint.angle}];
-    case 'distance':
-      return [
-        {kind: 'distance', ...points(joint.from, joint.to), length: joint.length ?? norm(minus(joint.to, joint.from))},
-      ];
+    case 'distance': {
+      const length = joint.length ?? norm(minus(joint.to, joint.from));
+      return [{kind: 'distance', ...pair, onA: local(from, joint.from), onB: local(to, joint.to), length}];
+    }
     case 'rolling': {
+      const ofA = (axis: V3): V3 => turnedBack(from.rotation, axis);
       const [s, t, n] = frameAlong(joint.normal);
       const rolls: Rolling = {
         ...pair,
@@ -355,7 +306,7 @@ function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
         normal: ofA(n),
         tangents: [ofA(s), ofA(t)],
         radius: joint.radius,
-        axis: joint.axis === undefined ? undefined : ofB(joint.axis),
+        axis: joint.axis === undefined ? undefined : turnedBack(to.rotation, joint.axis),
       };
       return [
         {kind: 'above', ...rolls},
@@ -363,7 +314,7 @@ function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
       ];
     }
     case 'custom':
-      return [{kind: 'custom', own: joint, a: from, b: to}];
+      return [{kind: 'custom', own: joint, ...pair, from, to}];
     case 'gear': {
       const carrier = places(joint.carrier);
       const axes = joint.axes.map(axis => turnedBack(carrier.rotation, axis)) as unknown as [V3, V3];

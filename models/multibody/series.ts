@@ -10,7 +10,7 @@ import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
 import {minus, turnedBack} from './numbers.js';
 import {pointOfJoint, type JointRows, type Rows} from './rows.js';
-import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
+import {constants, poseOf, twistOf, type Instant} from './state.js';
 import {add, cross, neg, rotate, sub, torqueOf, type Quat, type Vec} from './vectors.js';
 
 /** Of one body, row-major. */
@@ -110,14 +110,19 @@ export function reactionsAlong(
   trajectory: SavedSeries,
   joint: KnownJoint,
   number: number,
-  {positions, velocities}: JointRows,
+  rows: JointRows,
   places: (name: string) => Place,
   bodies: number,
   given: NumericParams,
 ): ReactionSeries {
   const saved = trajectory.values('t').length;
-  // Those of joints, and after them those of stops and contacts.
+  // The multipliers of joints come before those of stops and contacts.
   const multipliers = trajectory.values('lambda');
+  const mask = Float64Array.from(
+    [rows.positions, rows.velocities].flatMap(part =>
+      Array.from({length: part?.count ?? 0}, (_, i) => Number(part?.of[number].includes(i))),
+    ),
+  );
   const onGround = joint.b === 'ground';
   const body = places(onGround ? joint.a : joint.b);
   // A point of b: on the ground it stays where it is.
@@ -132,28 +137,12 @@ export function reactionsAlong(
     },
     saved,
     ({q, v, lambda, t}, params) => {
-      const pose = poseOf(q);
-      const twist = twistOf(v);
-      const held = positions?.count ?? 0;
-      const own = (rows: Rows, offset: number): tf.Tensor =>
-        tf.mul(tf.slice(lambda, [offset], [rows.count]), mask(rows.of[number], rows.count));
-      const terms: Cotangent[] = [];
-      if (positions !== undefined && positions.of[number].length > 0)
-        terms.push(
-          byPose(places_ => tf.sum(tf.mul(own(positions, 0), positions.gap({pose: places_, twist, t, params}))), pose),
-        );
-      if (velocities !== undefined && velocities.of[number].length > 0)
-        terms.push(
-          byTwist(
-            moving => tf.sum(tf.mul(own(velocities, held), velocities.gap({pose, twist: moving, t, params}))),
-            twist,
-          ),
-        );
-      const [row] = [body.index];
-      const of = (x: tf.Tensor): tf.Tensor => tf.slice(x, [row], [1]);
-      const rotation = pose.rotation.map(of) as unknown as Quat;
-      const [force, torque] = [0, 1].map(i => terms.map(term => term[i].map(of) as unknown as Vec).reduce(add));
-      const centre = pose.position.map(of) as unknown as Vec;
+      const at = {pose: poseOf(q), twist: twistOf(v), t, params};
+      const own = tf.mul(tf.slice(lambda, [0], [mask.length]), constantTensor(mask, [mask.length]));
+      const of = (x: tf.Tensor): tf.Tensor => tf.slice(x, [body.index], [1]);
+      const rotation = at.pose.rotation.map(of) as unknown as Quat;
+      const [force, torque] = wrenchOf(rows, at, own).map(all => all.map(of) as unknown as Vec);
+      const centre = at.pose.position.map(of) as unknown as Vec;
       const arm = onGround ? sub(constants([point]), centre) : rotate(rotation, constants([local]));
       const onBody = sub(rotate(rotation, torque), cross(arm, force));
       const sign = onGround ? neg : (x: Vec): Vec => x;
@@ -173,29 +162,38 @@ export const columnsOf = (wrench: Float64Array): ReactionSeries => ({
 /** Force at the centre in world axes, torque about it in body axes. */
 export type Cotangent = readonly [Vec, Vec];
 
-export function byPose(f: (pose: Pose) => tf.Tensor, {position, rotation}: Pose): Cotangent {
-  const at = (x: readonly tf.Tensor[]): Pose => ({position: [x[0], x[1], x[2]], rotation: [x[3], x[4], x[5], x[6]]});
-  const g = tf.grads((...x: tf.Tensor[]) => readingAll(f(at(x)), x))([...position, ...rotation]);
-  return [[g[0], g[1], g[2]], torqueOf(rotation, [g[3], g[4], g[5], g[6]])];
+/**
+ * Forces and torques on all bodies of the rows of joints: the transposed derivatives of the rows with respect to poses
+ * and velocities, times the multipliers [rows], those of positions first.
+ */
+export function wrenchOf({positions, velocities}: JointRows, at: Instant, lambda: tf.Tensor): Cotangent {
+  const {pose, twist} = at;
+  const held = positions?.count ?? 0;
+  const pulled = (rows: Rows, from: number, moved: (x: readonly tf.Tensor[]) => Instant, x: readonly tf.Tensor[]) => {
+    const own = tf.slice(lambda, [from], [rows.count]);
+    return tf.grads((...all: tf.Tensor[]) => readingAll(tf.sum(tf.mul(own, rows.gap(moved(all)))), all))([...x]);
+  };
+  const wrenches: Cotangent[] = [];
+  if (positions !== undefined) {
+    const posed = ([x, y, z, ...r]: readonly tf.Tensor[]) => {
+      return {...at, pose: {position: [x, y, z] as const, rotation: r as unknown as Quat}};
+    };
+    const [x, y, z, ...r] = pulled(positions, 0, posed, [...pose.position, ...pose.rotation]);
+    wrenches.push([[x, y, z], torqueOf(pose.rotation, r as unknown as Quat)]);
+  }
+  if (velocities !== undefined) {
+    const moving = ([x, y, z, a, b, c]: readonly tf.Tensor[]) => {
+      return {...at, twist: {velocity: [x, y, z] as const, omega: [a, b, c] as const}};
+    };
+    const [x, y, z, a, b, c] = pulled(velocities, held, moving, [...twist.velocity, ...twist.omega]);
+    wrenches.push([
+      [x, y, z],
+      [a, b, c],
+    ]);
+  }
+  return [0, 1].map(i => wrenches.map(wrench => wrench[i]).reduce(add)) as unknown as Cotangent;
 }
 
 /** tfjs refuses the gradient by an input that a function does not read, as the position of a drive is. */
 const readingAll = (value: tf.Tensor, inputs: readonly tf.Tensor[]): tf.Tensor =>
   inputs.reduce((total, x) => tf.add(total, tf.mul(0, tf.sum(x))), value);
-
-export function byTwist(f: (twist: Twist) => tf.Tensor, {velocity, omega}: Twist): Cotangent {
-  const at = (x: readonly tf.Tensor[]): Twist => ({velocity: [x[0], x[1], x[2]], omega: [x[3], x[4], x[5]]});
-  const g = tf.grads((...x: tf.Tensor[]) => readingAll(f(at(x)), x))([...velocity, ...omega]);
-  return [
-    [g[0], g[1], g[2]],
-    [g[3], g[4], g[5]],
-  ];
-}
-
-const mask = (rows: readonly number[], count: number): tf.Tensor => {
-  const own = new Set(rows);
-  return constantTensor(
-    Float64Array.from({length: count}, (_, i) => (own.has(i) ? 1 : 0)),
-    [count],
-  );
-};

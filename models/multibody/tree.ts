@@ -4,7 +4,7 @@
  */
 import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
-import {composed, conjugate, frameAlong, minus, turnedBack, type Q4, type V3} from './numbers.js';
+import {composed, conjugate, minus, turnedBack, type Q4, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
 
 /** One degree of freedom, or the three of a ball; axes in the parent's axes at the start. */
@@ -70,39 +70,6 @@ export interface Coordinate {
   readonly sign: 1 | -1;
 }
 
-const one = (axis: V3): Freedom[] => [{kind: 'turn', axis}];
-
-/** Degrees of freedom of b relative to a; undefined for joints without coordinates of their own. */
-function freedomsOf(joint: KnownJoint): Freedom[] | undefined {
-  switch (joint.kind) {
-    case 'revolute':
-      return one(joint.axis);
-    case 'prismatic':
-      return [{kind: 'slide', axis: joint.axis}];
-    case 'cylindrical':
-      return [{kind: 'slide', axis: joint.axis}, ...one(joint.axis)];
-    case 'screw':
-      return [{kind: 'screw', axis: joint.axis, lead: joint.pitch / (2 * Math.PI)}];
-    case 'planar': {
-      const [e, f, g] = frameAlong(joint.axis);
-      return [{kind: 'slide', axis: e}, {kind: 'slide', axis: f}, ...one(g)];
-    }
-    case 'spherical':
-      return [{kind: 'ball'}];
-    case 'fixed':
-      return [];
-    case 'universal':
-      return [...one(joint.axes[0]), ...one(joint.axes[1])];
-    case 'compound':
-      return [...joint.steps];
-    default:
-      return undefined;
-  }
-}
-
-/** The same of a relative to b, in reverse order. */
-const reversed = (freedoms: readonly Freedom[]): Freedom[] => [...freedoms].reverse();
-
 const free: readonly Freedom[] = [
   {kind: 'slide', axis: [1, 0, 0]},
   {kind: 'slide', axis: [0, 1, 0]},
@@ -150,12 +117,12 @@ export function treeOf(bodies: readonly Place[], joints: readonly KnownJoint[], 
       found = false;
       joints.forEach((joint, number) => {
         const [a, b] = [places(joint.a), places(joint.b)];
-        const freedoms = freedomsOf(joint);
+        const freedoms = 'steps' in joint ? joint.steps : undefined;
         if (freedoms === undefined || reached.has(a.index) === reached.has(b.index)) return;
         found = true;
         const at = pointOfJoint(joint, places);
         if (reached.has(a.index)) hang(a, b, number, at, freedoms);
-        else hang(b, a, number, at, reversed(freedoms), true);
+        else hang(b, a, number, at, [...freedoms].reverse(), true);
       });
     }
   };
