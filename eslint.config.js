@@ -90,7 +90,7 @@ export default tseslint.config(
         {
           patterns: [
             noNode,
-            {regex: '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$)', message: "models knows lib's public API only."},
+            {regex: '/lib/(?!(index|internal|errors|checks)\\.js$)', message: "models knows lib's public API only."},
           ],
         },
       ],
@@ -105,8 +105,7 @@ export default tseslint.config(
           patterns: [
             noNode,
             {
-              regex:
-                '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$|markup\\.js$|builtin\\.js$|random\\.js$|read\\.js$|text\\.js$)',
+              regex: '/lib/(?!(index|internal|errors|checks|markup|builtin|random|read|text)\\.js$)',
               message: "training knows lib's public API only.",
             },
           ],
@@ -123,7 +122,8 @@ export default tseslint.config(
           patterns: [
             noNode,
             {
-              regex: '/(lib/(?!index\\.js$|errors\\.js$|checks\\.js$|markup\\.js$)|(models|training)/(?!index\\.js$))',
+              regex:
+                '/(lib/(?!(index|internal|errors|checks|markup)\\.js$)|(models|training)/(?!(index|internal)\\.js$))',
               message: 'plot knows the public API of what it shows.',
             },
           ],
@@ -141,7 +141,7 @@ export default tseslint.config(
           patterns: [
             {
               regex:
-                '/(lib/(?!errors\\.js$|checks\\.js$|markup\\.js$|random\\.js$|text\\.js$)|models/|plot/|training/(?!index\\.js$))',
+                '/(lib/(?!(errors|checks|markup|random|text)\\.js$)|models/|plot/|training/(?!(index|internal)\\.js$))',
               message: 'sweep loads no tfjs.',
             },
           ],

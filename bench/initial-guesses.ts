@@ -11,7 +11,7 @@ import {lines, markup, verbatim} from '../lib/markup.js';
 import {StepRecord} from '../lib/adjoint/record.js';
 import type {ForceTerm, MechanicalSystem, Newton, Scheme, StepPoint} from '../lib/index.js';
 import {defineScheme, implicitMidpoint, mechanics, newton, simulate} from '../lib/index.js';
-import type {GuessName} from '../lib/scheme/index.js';
+import type {GuessName} from '../lib/scheme/theta.js';
 import {prepare} from '../lib/simulate/prepare.js';
 import {startRun} from '../lib/integrate/start.js';
 import {Stepper} from '../lib/integrate/stepper.js';

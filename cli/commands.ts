@@ -6,7 +6,7 @@ import {mkdir, readdir, writeFile} from 'node:fs/promises';
 import {existsSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
-import {simulate as simulateSystem, type AnyTrajectory} from '../lib/index.js';
+import {simulate as simulateSystem, type Trajectory, type System} from '../lib/index.js';
 import {animate, plot} from '../plot/index.js';
 import {identify as identifyParameters} from '../training/index.js';
 import {checkModel} from './check/check.js';
@@ -68,17 +68,21 @@ const unitsOf = ({rmse}: {readonly rmse: object}, {timeUnit}: ModelFile): {[seri
   timeUnit === undefined ? {} : Object.fromEntries(Object.keys(rmse).map(name => [name, {timeUnit}]));
 
 /** The run of a model, whole or as far as it came. @throws its error where it could not begin */
-function runOf({system, initial, options}: ModelFile): AnyTrajectory {
-  const run: AnyTrajectory = simulateSystem(system, initial as never, {...runOptions(options), throw: false} as never);
+function runOf({system, initial, options}: ModelFile): Trajectory<System> {
+  const run: Trajectory<System> = simulateSystem(
+    system,
+    initial as never,
+    {...runOptions(options), throw: false} as never,
+  );
   if (run.error !== undefined && run.t.size === 0) throw run.error;
   return run;
 }
 
 /** Its summary, and why it failed where it did. */
-const summary = (run: AnyTrajectory): string =>
+const summary = (run: Trajectory<System>): string =>
   [String(run), ...(run.error === undefined ? [] : [run.error.message])].join('\n');
 
-function csvOf(run: AnyTrajectory): string {
+function csvOf(run: Trajectory<System>): string {
   const t = run.values('t');
   const columns = (run.system.kind === 'ode' ? ['y'] : ['q', 'v']).flatMap(name => {
     const values = run.values(name);
@@ -93,7 +97,7 @@ function csvOf(run: AnyTrajectory): string {
   return `t,${head.join(',')}\n${rows.join('\n')}\n`;
 }
 
-const ended = ({status}: AnyTrajectory): number => (status === 'completed' || status === 'event' ? 0 : 1);
+const ended = ({status}: Trajectory<System>): number => (status === 'completed' || status === 'event' ? 0 : 1);
 
 export async function simulate(given: Given, out: Out): Promise<number> {
   const model = await loadModel(argument(given, 0, 'a model, such as model.ts'));

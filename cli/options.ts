@@ -1,6 +1,6 @@
 /** A model's options by who takes them: those of runs and those of fits. */
 import {any, integrationChecks, refuseUnknownOptions, type Check} from '../lib/checks.js';
-import type {RunSettings} from '../lib/index.js';
+import type {RunSettings} from '../lib/internal.js';
 import type {IdentificationProblem} from '../training/index.js';
 
 /** Those of `simulate`: dt, steps or t1, scheme, params, …. */

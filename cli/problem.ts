@@ -1,13 +1,7 @@
 /** A model and its record as the problem that identify solves: the command's and the playground's. */
 import {DataError, OptionError} from '../lib/errors.js';
-import {
-  fixed,
-  readTable,
-  type IdentificationProblem,
-  type Parameters,
-  type Table,
-  type TableSource,
-} from '../training/index.js';
+import {fixed, readTable, type IdentificationProblem, type Parameters, type Table} from '../training/index.js';
+import type {TableSource} from '../training/internal.js';
 import {measured} from './measured.js';
 import type {ModelFile} from './model-file.js';
 import {fitOptions} from './options.js';

@@ -1,6 +1,6 @@
 /** A run of a model as a page: its series, its phases, its energy, the step's matrix and its motion. */
 import {htmlPage, markup, verbatim, type Markup} from '../lib/markup.js';
-import type {AnyTrajectory} from '../lib/index.js';
+import type {Trajectory, System} from '../lib/index.js';
 import {animate, energyPlot, figure, jacobianPattern, phasePortrait, plot, sparsityPlot} from '../plot/index.js';
 import type {ModelFile} from './model-file.js';
 import {runOptions} from './options.js';
@@ -9,7 +9,7 @@ import {runOptions} from './options.js';
 export function runPage(
   title: string,
   {system, initial, options, timeUnit}: ModelFile,
-  run: AnyTrajectory,
+  run: Trajectory<System>,
 ): {readonly html: string; readonly left: readonly string[]} {
   const pictures: [string, () => string][] = [
     ['Over time', () => plot(run, {timeUnit})],

@@ -1,7 +1,8 @@
 /** What stands between a command and a force: a first-order lag, the armature of a motor, a delay. */
 import * as tf from '@tensorflow/tfjs';
 import {callable, count, finite, oneOf, optional, readOptions, text, typed, type Options} from '../lib/checks.js';
-import type {Bivariant, Numeric, Params} from '../lib/index.js';
+import type {Numeric, Params} from '../lib/index.js';
+import type {Bivariant} from '../lib/internal.js';
 import {constantTensor} from '../lib/index.js';
 import {fitting, quantity, requireTensor} from './coefficient.js';
 import type {OutputWithStates, TermWithStates} from './states.js';

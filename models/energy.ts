@@ -5,7 +5,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Constraint, ForceTerm, Mass, MechanicalSystem, Params} from '../lib/index.js';
-import {constantTensor, mechanics, readNumeric, ShapeError} from '../lib/index.js';
+import {constantTensor, mechanics, ShapeError} from '../lib/index.js';
+import {readNumeric} from '../lib/internal.js';
 
 /** A potential energy [J] as a scalar tensor. */
 export type Potential = (at: {readonly q: tf.Tensor; readonly params: Params}) => tf.Tensor;

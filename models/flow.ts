@@ -7,7 +7,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {callable, count, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import type {OdeSystem, Params} from '../lib/index.js';
-import {brownianPath, dependsOnItsOwn, derivativeAlong, ode, OptionError, ShapeError} from '../lib/index.js';
+import {brownianPath, derivativeAlong, ode, OptionError, ShapeError} from '../lib/index.js';
+import {isElementwise} from '../lib/internal.js';
 
 const flowOptions = {
   /** Numbers of a point. */
@@ -46,7 +47,7 @@ export function flow(spec: FlowSpec): OdeSystem {
       );
     const z = tf.slice(y, [0, 0], [-1, size]);
     const f = (at: tf.Tensor): tf.Tensor => shaped(field(at, t, params), z.shape, 'field');
-    if (!checked.has(params) && !dependsOnItsOwn(at => f(at.y), z, size))
+    if (!checked.has(params) && !isElementwise(at => f(at.y), z, size))
       throw new OptionError(
         'rows-mixed',
         'flow: a row of field depends on other rows of z, for example through a mean over the batch, '

@@ -12,7 +12,8 @@ import {
   typed,
   type Options,
 } from '../lib/checks.js';
-import type {Compliance, Constraint, Params} from '../lib/index.js';
+import type {Constraint, Params} from '../lib/index.js';
+import type {Compliance} from '../lib/internal.js';
 import {bilateral, OptionError} from '../lib/index.js';
 import {particleMass} from './chain.js';
 import type {Coefficient} from './coefficient.js';

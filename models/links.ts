@@ -6,7 +6,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {nonNegative, optional, readOptions, typed, type Options} from '../lib/checks.js';
-import type {Compliance, Constraint, Gap} from '../lib/index.js';
+import type {Constraint, Gap} from '../lib/index.js';
+import type {Compliance} from '../lib/internal.js';
 import {bilateral, compliant, unilateral} from '../lib/index.js';
 import {quantity, type coefficient} from './coefficient.js';
 import type {Edges} from './edges.js';

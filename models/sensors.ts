@@ -4,8 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {callable, optional, readOptions, text, typed, type Options} from '../lib/checks.js';
-import type {Bivariant, Numeric, Params} from '../lib/index.js';
-import {readNumeric} from '../lib/index.js';
+import type {Numeric, Params} from '../lib/index.js';
+import {type Bivariant, readNumeric} from '../lib/internal.js';
 import type {Command} from './actuators.js';
 import {fitting, quantity, requireTensor} from './coefficient.js';
 import type {OutputWithStates} from './states.js';

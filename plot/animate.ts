@@ -19,10 +19,11 @@ import {
   type OptionValues,
 } from '../lib/checks.js';
 import {markup} from '../lib/markup.js';
-import type {AnyTrajectory, Numeric} from '../lib/index.js';
+import type {Numeric, Trajectory, System} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
-import type {Figure, Ground, NearRun} from '../models/index.js';
-import type {MediaBundle} from '../training/index.js';
+import type {Figure, NearRun} from '../models/index.js';
+import type {Ground} from '../models/internal.js';
+import type {MediaBundle} from '../training/internal.js';
 import {chosen, placesAt, type Places} from './frames.js';
 import {playerPage, type Frames} from './player.js';
 import {moving, strip} from './stills.js';
@@ -67,7 +68,7 @@ const GRID = 4096;
  * @throws OptionError 'no-figure' if neither the system nor the options have a figure, 'bad-option', 'bad-figure';
  *   ShapeError 'figure-shape'
  */
-export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = {}): Animation {
+export function animate(run: Trajectory<System> | NearRun, options: AnimateOptions = {}): Animation {
   const given = readOptions(options, animateOptions, 'animate', 'bad-option');
   const {theme, title} = given;
   const figure = given.figure ?? (run.system as {readonly figure?: Figure}).figure;
@@ -125,7 +126,11 @@ export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = 
 }
 
 /** The chosen states as points on the grid. */
-function framesOf(run: AnyTrajectory | NearRun, figure: Figure, options: OptionValues<typeof animateOptions>): Frames {
+function framesOf(
+  run: Trajectory<System> | NearRun,
+  figure: Figure,
+  options: OptionValues<typeof animateOptions>,
+): Frames {
   const t = run.values('t');
   const kept = chosen(t, options.frames);
   const found = placesAt(run, figure, kept, options.params);

@@ -12,18 +12,11 @@ import {
   text,
   type Checks,
 } from '../lib/checks.js';
-import type {AnyTrajectory, SeriesName} from '../lib/index.js';
+import type {Trajectory, System} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
-import {
-  historyChart,
-  lineChart,
-  numberText,
-  residualChart,
-  type Chart,
-  type LossHistory,
-  type Series,
-  type Theme,
-} from '../training/index.js';
+import {historyChart, lineChart, numberText, residualChart, type Chart, type Series} from '../training/index.js';
+import type {SeriesName} from '../lib/internal.js';
+import type {LossHistory, Theme} from '../training/internal.js';
 
 /** Options of all plots. */
 export interface Look {
@@ -93,7 +86,7 @@ const LINES = 6;
  * of them, as from a batch over uncertain parameters.
  * @throws OptionError 'bad-option', 'no-series', 'bad-plot'
  */
-export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: PlotOptions = {}): string {
+export function plot(run: Trajectory<System> | readonly Trajectory<System>[], options: PlotOptions = {}): string {
   refuseUnknownOptions(options, plotOptions, 'plot', 'bad-option');
   const runs = requireRuns(run);
   const {series = mainSeries(runs[0]), unit, timeUnit = 's', coverage = 0.9, spread} = options;
@@ -210,7 +203,10 @@ export interface PhaseOptions extends Look {
  * One component of the state against another; several runs have different colours. A point marks the initial state.
  * @throws OptionError 'bad-option', 'no-series'
  */
-export function phasePortrait(run: AnyTrajectory | readonly AnyTrajectory[], options: PhaseOptions = {}): string {
+export function phasePortrait(
+  run: Trajectory<System> | readonly Trajectory<System>[],
+  options: PhaseOptions = {},
+): string {
   refuseUnknownOptions(options, {...lookOptions, x: object, y: object}, 'phasePortrait', 'bad-option');
   const runs = requireRuns(run);
   const mechanical = mainSeries(runs[0]) === 'q';
@@ -241,7 +237,7 @@ export function phasePortrait(run: AnyTrajectory | readonly AnyTrajectory[], opt
   });
 }
 
-function place(run: AnyTrajectory, {series, component = 0}: Place): Float64Array {
+function place(run: Trajectory<System>, {series, component = 0}: Place): Float64Array {
   const columns = columnsOf(run, series, run.values('t').length);
   return columns[componentsOf([component], columns.length)[0]];
 }
@@ -252,7 +248,7 @@ function place(run: AnyTrajectory, {series, component = 0}: Place): Float64Array
  * @throws OptionError 'no-series' if the run observed nothing, 'bad-plot' if it observed more than one number
  */
 export function energyPlot(
-  run: AnyTrajectory,
+  run: Trajectory<System>,
   options: Look & {
     readonly unit?: string;
     readonly timeUnit?: string;
@@ -359,17 +355,17 @@ export function workPrecision(
   });
 }
 
-function requireRuns(run: AnyTrajectory | readonly AnyTrajectory[]): readonly AnyTrajectory[] {
-  const runs = Array.isArray(run) ? (run as readonly AnyTrajectory[]) : [run as AnyTrajectory];
+function requireRuns(run: Trajectory<System> | readonly Trajectory<System>[]): readonly Trajectory<System>[] {
+  const runs = Array.isArray(run) ? (run as readonly Trajectory<System>[]) : [run as Trajectory<System>];
   const given: readonly unknown[] = runs;
   if (runs.length > 0 && given.every(one => typeof one === 'object' && one !== null && 'values' in one)) return runs;
   throw new OptionError('bad-plot', 'A plot needs a trajectory, as returned by simulate, or a list of trajectories.');
 }
 
-const mainSeries = (run: AnyTrajectory): 'q' | 'y' => (run.system.kind === 'ode' ? 'y' : 'q');
+const mainSeries = (run: Trajectory<System>): 'q' | 'y' => (run.system.kind === 'ode' ? 'y' : 'q');
 
 /** [components][saved] */
-function columnsOf(run: AnyTrajectory, series: SeriesName, saved: number): Float64Array[] {
+function columnsOf(run: Trajectory<System>, series: SeriesName, saved: number): Float64Array[] {
   const values = run.values(series);
   const width = values.length / saved;
   return Array.from({length: width}, (_, k) =>

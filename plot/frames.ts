@@ -3,8 +3,9 @@
  * grid.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {AnyTrajectory, Numeric} from '../lib/index.js';
-import {OptionError, readNumeric, ShapeError} from '../lib/index.js';
+import type {Numeric, Trajectory, System} from '../lib/index.js';
+import {OptionError, ShapeError} from '../lib/index.js';
+import {readNumeric} from '../lib/internal.js';
 import type {Figure, NearRun} from '../models/index.js';
 
 /** Points, and forces where the figure has them, of every frame. */
@@ -37,7 +38,7 @@ export function chosen(t: Float64Array, most: number): number[] {
 
 /** @param kept the saved states that become frames */
 export function placesAt(
-  run: AnyTrajectory | NearRun,
+  run: Trajectory<System> | NearRun,
   figure: Figure,
   kept: readonly number[],
   given: {readonly [name: string]: Numeric},
@@ -45,9 +46,9 @@ export function placesAt(
   const mechanical = run.system.kind !== 'ode';
   const t = run.values('t');
   const row = (name: 'q' | 'v' | 'y'): ((i: number) => tf.Tensor) => {
-    const values = (run as AnyTrajectory).values(name);
+    const values = (run as Trajectory<System>).values(name);
     const width = values.length / t.length;
-    const saved = (run as AnyTrajectory)[name];
+    const saved = (run as Trajectory<System>)[name];
     // A run of simulateNear has arrays, and a figure that takes flat rows.
     const shape = saved instanceof tf.Tensor ? saved.shape.slice(1) : [width];
     return i => tf.tensor(Float32Array.from(values.subarray(i * width, (i + 1) * width)), shape);
@@ -86,7 +87,7 @@ export function placesAt(
 }
 
 /** Multipliers at saved state `to`, as their mean over time since state `from`. */
-function multipliersOf(run: AnyTrajectory | NearRun, t: Float64Array): (from: number, to: number) => Float32Array {
+function multipliersOf(run: Trajectory<System> | NearRun, t: Float64Array): (from: number, to: number) => Float32Array {
   if (!('lambda' in run) || run.lambda === undefined) return () => new Float32Array(0);
   const values = run.values('lambda');
   const rows = values.length / t.length;

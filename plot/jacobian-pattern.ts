@@ -2,10 +2,12 @@
  * The matrix of a system's implicit step: where its entries are, and what Newton's iteration did with it. Both are seen
  * by a linear solver that hands everything on to `auto()` and notes what passes through it.
  */
-import type {Initial, LinearSolver, Pattern, RunSettings, System} from '../lib/index.js';
+import type {Initial, LinearSolver, Pattern, System} from '../lib/index.js';
 import {auto, newton, OptionError, simulate} from '../lib/index.js';
-import type {AnySystem, Analysis, Factor} from '../lib/index.js';
-import {lineChart, type MediaBundle} from '../training/index.js';
+import type {Analysis, Factor} from '../lib/index.js';
+import {lineChart} from '../training/index.js';
+import type {RunSettings, AnySystem} from '../lib/internal.js';
+import type {MediaBundle} from '../training/internal.js';
 import {lookOf, lookOptions, type Look} from './charts.js';
 import {figure} from './show.js';
 import {refuseUnknownOptions} from '../lib/checks.js';

@@ -1,7 +1,7 @@
 /** Pictures where they are looked at: with a caption in a page, as the value of a notebook's cell. */
 import {requireValue, text} from '../lib/checks.js';
 import {markup, verbatim} from '../lib/markup.js';
-import type {MediaBundle} from '../training/index.js';
+import type {MediaBundle} from '../training/internal.js';
 
 /** A cell value that a Jupyter kernel shows as HTML. */
 export interface Shown {

@@ -4,7 +4,7 @@
  */
 import {throwIfAborted} from '../lib/checks.js';
 import {DataError} from '../lib/errors.js';
-import type {PartCase, PartSweep} from '../training/index.js';
+import type {PartCase, PartSweep} from '../training/internal.js';
 import {sweep, type SweepOptions} from './sweep.js';
 import {jobOf} from './task.js';
 

@@ -2,7 +2,7 @@
  * This project: prepared once, as the peers are compiled once ('prepared'), or traced at every call as a loss function does
  * ('plain'). Training by a compiled step, in double precision ('prepared') or in 'single'. A number says how many threads products have.
  */
-import type {Pullback, AnyTrajectory, Vjp} from '../../lib/index.js';
+import type {Pullback, Vjp, Trajectory, System} from '../../lib/index.js';
 import {simulate} from '../../lib/index.js';
 import type {Answer, Workload} from '../workloads.js';
 import {dense} from '../dense.js';
@@ -40,7 +40,7 @@ function gradient({trajectory, pullback}: Vjp, size: number): Answer {
   };
 }
 
-function runners({system, initial, options}: Workload): {run: () => AnyTrajectory; vjp: () => Vjp} {
+function runners({system, initial, options}: Workload): {run: () => Trajectory<System>; vjp: () => Vjp} {
   if (plain) return {run: () => simulate(system, initial, options), vjp: () => simulate.vjp(system, initial, options)};
   const prepared = simulate.prepare(system, initial, options);
   const {params} = options;

@@ -3,7 +3,7 @@
  * central differences, first and second (derivatives.ts), and its values are searched for jumps (jumps.ts). Then the
  * whole is run: the step's matrix and its sparsity, Newton's history, and the run to its end.
  */
-import {OptionError, simulate, StiffgradError, type AnyTrajectory} from '../../lib/index.js';
+import {OptionError, simulate, StiffgradError, type Trajectory, type System} from '../../lib/index.js';
 import {jacobianPattern, type JacobianPattern} from '../../plot/index.js';
 import {numberText} from '../../training/index.js';
 import type {ModelFile} from '../model-file.js';
@@ -40,7 +40,7 @@ export function checkModel(model: ModelFile): Finding[] {
   }
   if (findings.some(({check}) => check === 'trace')) return findings;
   attempt('matrix', 'the step', () => firstStep(model));
-  let path: AnyTrajectory | undefined;
+  let path: Trajectory<System> | undefined;
   attempt('run', 'the run', () => {
     path = simulate(system, initial as never, {...options, throw: false} as never);
     const ok = path.status === 'completed' || path.status === 'event';

@@ -2,13 +2,13 @@
  * Jumps by bisection: of a continuous function the change over an interval goes to zero with its length, over a jump it
  * does not. Looked for along the path of a run, or across the start where there is none.
  */
-import type {AnyTrajectory} from '../../lib/index.js';
+import type {Trajectory, System} from '../../lib/index.js';
 import {numberText} from '../../training/index.js';
 import type {Finding} from './finding.js';
 import {pointNear} from './derivatives.js';
 import type {Named, Term} from './term.js';
 
-export function jumps(term: Term, run?: AnyTrajectory): Finding[] {
+export function jumps(term: Term, run?: Trajectory<System>): Finding[] {
   const {where} = term;
   for (const [from, to] of run === undefined ? acrossStart(term) : alongPath(term, run)) {
     const jump = bisected(term, from, to);
@@ -54,7 +54,7 @@ function acrossStart(term: Term): [Named, Named][] {
 const STATES = 400;
 
 /** The five intervals between saved states over which the term changes most. */
-function alongPath(term: Term, run: AnyTrajectory): [Named, Named][] {
+function alongPath(term: Term, run: Trajectory<System>): [Named, Named][] {
   const saved = run.values('t').length;
   const every = Math.max(1, Math.floor(saved / STATES));
   const series = Object.keys(term.start)

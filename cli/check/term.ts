@@ -4,7 +4,8 @@
  * curvature: state and parameters are the parameters p of that ode.
  */
 import * as tf from '@tensorflow/tfjs';
-import {explicitEuler, ode, readNumeric, simulate, type Inputs, type Params, type System} from '../../lib/index.js';
+import {explicitEuler, ode, simulate, type Inputs, type Params, type System} from '../../lib/index.js';
+import {readNumeric} from '../../lib/internal.js';
 
 /** Numbers by names: 'q', 'v', 'params.spring.k'. */
 export type Named = {readonly [name: string]: Float64Array};

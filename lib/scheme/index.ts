@@ -5,28 +5,8 @@ export {explicitEuler, rk4, symplecticEuler, verlet} from './explicit.js';
 export {dopri5, tsit5} from './explicit-pairs.js';
 export {generalizedAlpha, hht} from './generalized-alpha.js';
 export {moreau, type ImpactLaw} from './moreau.js';
-export {newmark, type NewmarkOptions} from './newmark.js';
+export {newmark} from './newmark.js';
 export {gaussLegendre, radauIIA5} from './runge-kutta.js';
-export {
-  defineScheme,
-  type Ahead,
-  type Formulation,
-  type FormulationOf,
-  type Guess,
-  type Scheme,
-  type SchemeSpec,
-  type StepPoint,
-  type SystemTraits,
-} from './scheme.js';
+export {defineScheme, type Scheme, type SchemeSpec, type StepPoint} from './scheme.js';
 export {eulerMaruyama, milstein, sra1, sri1, stochasticHeun} from './stochastic.js';
-export {
-  blendedEuler,
-  implicitEuler,
-  implicitMidpoint,
-  theta,
-  trapezoid,
-  type BlendedOptions,
-  type GuessName,
-  type ThetaOptions,
-  type VelocityUnknown,
-} from './theta.js';
+export {blendedEuler, implicitEuler, implicitMidpoint, theta, trapezoid, type ThetaOptions} from './theta.js';

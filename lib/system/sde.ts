@@ -10,7 +10,7 @@ import {brownian} from '../graph/build.js';
 import {brownianPath as pathAt, isSeed, toTime, treeTime} from '../graph/primitives/brownian-path.js';
 import {sizeOf} from '../graph/node.js';
 import type {Shape} from '../graph/node.js';
-import {derivativeAlong, dependsOn, dependsOnItsOwn} from '../trace/differentials.js';
+import {derivativeAlong, dependsOn, isElementwise} from '../trace/differentials.js';
 import {constantTensor, immediate, nodeOf, tensorOf, within} from '../trace/trace.js';
 import type {Calculus, Increments, NoiseEquations, NoiseKind} from './equations.js';
 import type {Derivative, Noise, OdeSystem} from './ode.js';
@@ -129,7 +129,7 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
   const isMatrix = (of: tf.Tensor, y: tf.Tensor): boolean => of.rank > y.rank;
   const requireDiagonal = (y: tf.Tensor, t: tf.Tensor): void => {
     const together = kind === 'scalar' && y.rank > 0 ? y.shape[y.rank - 1] : 1;
-    const isOwn = (): boolean => dependsOnItsOwn(at => g(at.y, t), y, together);
+    const isOwn = (): boolean => isElementwise(at => g(at.y, t), y, together);
     if ((kind !== 'diagonal' && (kind !== 'scalar' || together === y.size)) || isOwn()) return;
     const [what, others] =
       kind === 'scalar'

@@ -10,13 +10,13 @@ const PACKAGE = '@tensorflow/tfjs-node';
 let reason: string | undefined = `${PACKAGE} has not been asked for yet: call loadTensorflow().`;
 
 /** Why the TensorFlow backend is not available, in a sentence; undefined once it is. */
-export function tensorflowAbsence(): string | undefined {
+export function tensorflowUnavailableReason(): string | undefined {
   return reason;
 }
 
 /**
  * Loads tfjs-node if it is installed and makes its backend, 'tensorflow', the current one, as tfjs-node itself does.
- * Returns false if that is not possible; `tensorflowAbsence()` then says why. Never throws.
+ * Returns false if that is not possible; `tensorflowUnavailableReason()` then says why. Never throws.
  */
 export async function loadTensorflow(): Promise<boolean> {
   reason = await attempt();

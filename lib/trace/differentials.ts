@@ -92,7 +92,7 @@ export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, dire
  * Whether each number of f, of the shape of y, depends on that number of y alone, or each row of `size` numbers on that row, by the
  * dependence of operations. Only inside a trace.
  */
-export function dependsOnItsOwn(f: (at: Tensors) => tf.Tensor, y: tf.Tensor, size = 1): boolean {
+export function isElementwise(f: (at: Tensors) => tf.Tensor, y: tf.Tensor, size = 1): boolean {
   const {inputs, output} = isolate(f, {y});
   const {pointers, indices, rows} = sparsityPattern(
     pushforward([output], new Map([[inputs.y, inputs.y]]))[0],

@@ -5,7 +5,7 @@
  * (tree-acceleration.ts).
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Kinematics, MechanicalTrajectory, NumericParams, Params} from '../../lib/index.js';
+import type {Kinematics, NumericParams, Params, Trajectory} from '../../lib/index.js';
 import {constantTensor, linalg, quaternions} from '../../lib/index.js';
 import type {Bodies} from './bodies.js';
 import type {WrenchTerm} from './forces.js';
@@ -296,7 +296,7 @@ function kinematicsOf({balls, positions, velocities}: Tree): Kinematics | undefi
 
 /** A trajectory of a tree as one of maximal coordinates. */
 export function wholeSeries(
-  trajectory: Pick<MechanicalTrajectory, 'values'>,
+  trajectory: Pick<Trajectory, 'values'>,
   tree: Tree,
   {whole}: Minimal,
   bodies: number,

@@ -5,14 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {list, object, oneOf, optional, readOptions, typed, type Options} from '../../lib/checks.js';
-import type {
-  Constraint,
-  MechanicalSystem,
-  MechanicalTrajectory,
-  NumericParams,
-  Observe,
-  Params,
-} from '../../lib/index.js';
+import type {Constraint, MechanicalSystem, NumericParams, Observe, Params, Trajectory} from '../../lib/index.js';
 import {bilateral, freeBodies, mechanics, nonholonomic, OptionError} from '../../lib/index.js';
 import type {Drawn} from '../figure.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
@@ -123,7 +116,7 @@ export interface JointCoordinateOf {
 }
 
 /** What of a trajectory is read. */
-export type SavedMotion = Pick<MechanicalTrajectory, 'values'>;
+export type SavedMotion = Pick<Trajectory, 'values'>;
 
 /**
  * Rigid bodies in space. q [bodies, 7] holds the centre of mass and a unit quaternion (w first) of each, v [bodies, 6]

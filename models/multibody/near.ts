@@ -17,7 +17,8 @@ import {
   typed,
   type Options,
 } from '../../lib/checks.js';
-import type {Newton, NumericParams, Observe, Params, RunState, Scheme, Tree} from '../../lib/index.js';
+import type {Newton, NumericParams, Observe, Params, RunState, Scheme} from '../../lib/index.js';
+import type {Tree} from '../../lib/internal.js';
 import {moreau, OptionError, simulate} from '../../lib/index.js';
 import {readBodies, type Place} from './bodies.js';
 import type {BodyContact} from './contacts.js';

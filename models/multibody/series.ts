@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor, explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
-import type {MechanicalTrajectory, NumericParams, Params} from '../../lib/index.js';
+import type {NumericParams, Params, Trajectory} from '../../lib/index.js';
 import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
 import {minus, turnedBack} from './numbers.js';
@@ -34,7 +34,7 @@ export interface ReactionSeries {
 }
 
 /** The part of a trajectory that is read. */
-export type SavedSeries = Pick<MechanicalTrajectory, 'values'>;
+export type SavedSeries = Pick<Trajectory, 'values'>;
 
 /** Columns from..to of the rows of one body. */
 function part(values: Float64Array, row: number, width: number, rows: number, from: number, to: number): Float64Array {

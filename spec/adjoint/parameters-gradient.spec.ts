@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {MechanicalSystem, NumericParams, Pullback, RunSettings, Span} from '../../lib/index.js';
+import type {MechanicalSystem, NumericParams, Pullback} from '../../lib/index.js';
+import type {RunSettings, Span} from '../../lib/simulate/options.js';
 import {
   adaptive,
   backsolveAdjoint,

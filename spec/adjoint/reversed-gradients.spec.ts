@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {explicitEuler, implicitEuler, ode, simulate, unrolledAdjoint} from '../../lib/index.js';
-import type {RunSettings} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 
 const [p, h] = [0.4, 0.3];
 const y0 = [-0.85, -0.51, 0.4, 0.7, -0.2];

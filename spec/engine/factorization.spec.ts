@@ -1,6 +1,7 @@
 /** The factorization that an engine without compiled code has. */
 import {expect} from 'chai';
-import {factorizationOf, lu} from '../../lib/index.js';
+import {lu} from '../../lib/index.js';
+import {factorizationOf} from '../../lib/engine/engine.js';
 
 describe('factorizationOf', () => {
   it('solves with the values that it is given', () => {

@@ -5,16 +5,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {
-  ForceTerm,
-  Initial,
-  Mass,
-  Scheme,
-  Derivative,
-  MechanicalSystem,
-  MechanicsSpec,
-  RunSettings,
-} from '../../lib/index.js';
+import type {ForceTerm, Initial, Mass, Scheme, Derivative, MechanicalSystem, MechanicsSpec} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {
   adaptive,
   backtracking,

@@ -5,7 +5,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {ForceTerm, RunSettings} from '../../lib/index.js';
+import type {ForceTerm} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {implicitMidpoint, mechanics, newton, simulate} from '../../lib/index.js';
 import {engines} from '../simulate/engines.js';
 import {draw, moved, norm, relative, slope, stream} from '../simulate/numbers.js';

@@ -1,7 +1,8 @@
 /** Times of a run: the grid of steps, what is saved of it, and what is refused. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {SaveAt, RunSettings, SimulateOptions, Trajectory} from '../../lib/index.js';
+import type {SaveAt, SimulateOptions, Trajectory} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {mechanics, newton, OptionError, simulate, trapezoid} from '../../lib/index.js';
 import {largest} from '../simulate/numbers.js';
 import {slow} from '../tiers.js';

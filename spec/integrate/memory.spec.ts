@@ -1,7 +1,8 @@
 /** What a run would keep is estimated before it is allocated, and counted beyond 2³²; what has no room in WebAssembly runs elsewhere. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {BatchOptions, Span, SimulateOptions} from '../../lib/index.js';
+import type {BatchOptions, SimulateOptions} from '../../lib/index.js';
+import type {Span} from '../../lib/simulate/options.js';
 import {
   adaptive,
   batch,

@@ -11,10 +11,10 @@ import {wasm} from '../../lib/engine/index.js';
 import type {
   Initial,
   MechanicalSystem,
-  MechanicalTrajectory,
   NumericParams,
   OdeSystem,
   SimulateOptions,
+  Trajectory,
 } from '../../lib/index.js';
 import {
   bdf2,
@@ -248,7 +248,7 @@ describe('integrate: several steps in one call', () => {
           },
         });
         const told = (engine: Engine): unknown => {
-          const run = (quiet: boolean): MechanicalTrajectory =>
+          const run = (quiet: boolean): Trajectory =>
             simulate(
               system,
               {q: [1, 2, -1, 0.5], v: [0, 0, 1, 0]},

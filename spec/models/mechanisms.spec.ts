@@ -1,7 +1,8 @@
 /** Mechanisms in redundant coordinates against elliptic functions, exact reductions and kinematics in closed form. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {RunSettings, SimulateOptions} from '../../lib/index.js';
+import type {SimulateOptions} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {
   generalizedAlpha,
   implicitMidpoint,

@@ -1,7 +1,8 @@
 /** How constrained steps are solved: Newton–Krylov, step lengths on the coupled residual, blended Euler's choices, failures by name. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Initial, MechanicalSystem, RunSettings, SimulateOptions} from '../../lib/index.js';
+import type {Initial, MechanicalSystem, SimulateOptions} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {
   backtracking,
   batch,

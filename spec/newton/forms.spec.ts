@@ -16,7 +16,7 @@ import {
   theta,
   trapezoid,
 } from '../../lib/index.js';
-import type {GuessName, ThetaOptions} from '../../lib/scheme/index.js';
+import type {GuessName, ThetaOptions} from '../../lib/scheme/theta.js';
 import {slow} from '../tiers.js';
 
 const guesses: readonly GuessName[] = ['rest', 'current', 'consistent', 'linearized', 'extrapolated'];

@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Newton, Scheme, RunSettings, StepLength} from '../../lib/index.js';
+import type {Newton, Scheme, StepLength} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {
   backtracking,
   full,

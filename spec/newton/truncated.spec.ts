@@ -21,7 +21,7 @@ import {
   trapezoid,
   unrolledAdjoint,
 } from '../../lib/index.js';
-import type {GuessName, ThetaOptions} from '../../lib/scheme/index.js';
+import type {GuessName, ThetaOptions} from '../../lib/scheme/theta.js';
 import {dot, relative, slope} from '../simulate/numbers.js';
 import {slow} from '../tiers.js';
 

@@ -1,7 +1,8 @@
 /** Schemes that are one another under another name, or must not be. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {GuessName, Initial, MechanicalSystem, Numeric, OdeSystem, Scheme} from '../../lib/index.js';
+import type {Initial, MechanicalSystem, Numeric, OdeSystem, Scheme} from '../../lib/index.js';
+import type {GuessName} from '../../lib/scheme/theta.js';
 import {
   blendedEuler,
   defineScheme,

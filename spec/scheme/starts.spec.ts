@@ -1,7 +1,8 @@
 /** Starts off the slow manifold: what stiffness takes out in a step may not come in magnified, and smooth starts keep their order. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Initial, MechanicalSystem, OdeSystem, Scheme, RunSettings, SimulateOptions} from '../../lib/index.js';
+import type {Initial, MechanicalSystem, OdeSystem, Scheme, SimulateOptions} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {
   adaptive,
   bdf2,

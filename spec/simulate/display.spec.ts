@@ -1,7 +1,8 @@
 /** How notebooks display runs is set from outside. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {displayRunsWith, ode, rk4, simulate} from '../../lib/index.js';
+import {ode, rk4, simulate} from '../../lib/index.js';
+import {displayRunsWith} from '../../lib/simulate/display.js';
 import {display} from '../../plot/display.js';
 
 describe('displayRunsWith', () => {

@@ -2,15 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {
-  Hvps,
-  MechanicalSystem,
-  Pullback,
-  SeriesLoss,
-  RunSettings,
-  SimulateOptions,
-  Tangent,
-} from '../../lib/index.js';
+import type {MechanicalSystem, Pullback, SeriesLoss, SimulateOptions, Tangent} from '../../lib/index.js';
+import type {Hvps} from '../../lib/simulate/hessian.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {
   adaptive,
   backsolveAdjoint,

@@ -2,7 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {AnySystem, Initial, ObjectiveAt, PreparedBatch, SimulateOptions, TimedMember} from '../../lib/index.js';
+import type {Initial, ObjectiveAt, PreparedBatch, SimulateOptions} from '../../lib/index.js';
+import type {AnySystem} from '../../lib/simulate/kinds.js';
+import type {TimedMember} from '../../lib/simulate/batch-kinds.js';
 import {
   adaptive,
   batch,

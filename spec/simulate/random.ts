@@ -7,7 +7,6 @@ import * as tf from '@tensorflow/tfjs';
 import fc from 'fast-check';
 import type {
   ForceTerm,
-  GuessName,
   Initial,
   Mass,
   MechanicalSystem,
@@ -19,10 +18,11 @@ import type {
   SaveAt,
   Scheme,
   SeriesLoss,
-  RunSettings,
   SimulateOptions,
   Tangent,
 } from '../../lib/index.js';
+import type {GuessName} from '../../lib/scheme/theta.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {
   backtracking,
   blendedEuler,

@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {AnySystem, Scheme} from '../../lib/index.js';
+import type {Scheme} from '../../lib/index.js';
+import type {AnySystem} from '../../lib/simulate/kinds.js';
 import {
   adaptive,
   batch,

@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Simulation, SimulateOptions, Stretch} from '../../lib/index.js';
+import type {Simulation, SimulateOptions} from '../../lib/index.js';
+import type {Stretch} from '../../lib/simulate/options.js';
 import {
   adaptive,
   backsolveAdjoint,

@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Initial, RunSettings, SimulateOptions} from '../../lib/index.js';
+import type {Initial, SimulateOptions} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/simulate/options.js';
 import {
   implicitEuler,
   implicitMidpoint,

@@ -4,7 +4,7 @@ import {readFileSync} from 'node:fs';
 import {setImmediate} from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {BatchMember, BatchOptions, Cotangent, System, AnyTrajectory} from '../../lib/index.js';
+import type {BatchMember, BatchOptions, Cotangent, System, Trajectory} from '../../lib/index.js';
 import {
   auto,
   backtracking,
@@ -295,7 +295,7 @@ describe('batch on worker threads', function () {
 
   it('runs in this thread what cannot be sent', () => {
     const own = {...auto(), name: 'mine'};
-    const paths = (workers: number): AnyTrajectory[] =>
+    const paths = (workers: number): Trajectory<System>[] =>
       batch(spring, starts, {...options, newton: newton({linear: own}), workers});
     const [here, asked] = [paths(0), paths(2)];
     expect(asked.map(({stats}) => stats.thread)).to.deep.equal(starts.map(() => 'own'));

@@ -14,9 +14,8 @@ import {
   posterior,
   type FitTask,
   type Identification,
-  type PartCase,
-  type PartSweep,
 } from '../../training/index.js';
+import type {PartCase, PartSweep} from '../../training/identify/solve.js';
 import {canonical, parse} from '../../sweep/canonical.js';
 import task, {other, problem, single} from './tasks/swing.js';
 

@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Calculus, NoiseKind, Scheme, SdeSystem} from '../../lib/index.js';
+import type {Scheme, SdeSystem} from '../../lib/index.js';
+import type {Calculus, NoiseKind} from '../../lib/system/equations.js';
 import {
   adaptive,
   backsolveAdjoint,

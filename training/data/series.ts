@@ -1,6 +1,7 @@
 /** Series of numbers as public functions take them: one number or one row per sample. */
 import type {Numeric} from '../../lib/index.js';
-import {DataError, readNumeric, ShapeError} from '../../lib/index.js';
+import {DataError, ShapeError} from '../../lib/index.js';
+import {readNumeric} from '../../lib/internal.js';
 
 /** One number or one row per sample; arrays of numbers of any kind. */
 export type SeriesValues = Numeric | ArrayLike<number>;

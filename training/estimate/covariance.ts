@@ -1,6 +1,7 @@
 /** Covariances as users give them: numbers for all, variances in a row, a matrix, or one of these for each block. */
 import type {Numeric} from '../../lib/index.js';
-import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
+import {OptionError, ShapeError} from '../../lib/index.js';
+import {readNumeric} from '../../lib/internal.js';
 import {refuseUnknownOptions} from '../../lib/checks.js';
 import {rootOf} from './roots.js';
 

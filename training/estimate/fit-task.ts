@@ -1,6 +1,6 @@
 /** A problem as the task of a sweep: any process that loads its module computes parts of its analyses (part.ts). */
 import {OptionError} from '../../lib/errors.js';
-import type {AnySystem, ParamsOf} from '../../lib/index.js';
+import type {AnySystem, ParamsOf} from '../../lib/internal.js';
 import {replicate, type ReplicateData} from './bootstrap.js';
 import {fold, type FoldData} from './cross-validation.js';
 import type {IdentificationProblem} from '../identify/identify.js';

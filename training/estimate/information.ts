@@ -7,17 +7,8 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
-import {
-  type AnySystem,
-  type Bivariant,
-  type Numeric,
-  type ObservedAt,
-  type ParamsOf,
-  type System,
-  OptionError,
-  readNumeric,
-  ShapeError,
-} from '../../lib/index.js';
+import {type Numeric, type ObservedAt, type System, OptionError, ShapeError} from '../../lib/index.js';
+import {type AnySystem, type Bivariant, type ParamsOf, readNumeric} from '../../lib/internal.js';
 import {
   any,
   finite,

@@ -5,7 +5,8 @@
  * is Σ ∂eᵀS⁻¹∂e + ½ tr(S⁻¹∂S S⁻¹∂S) (Mehra 1974). Derivatives of e and S are central differences of the filter, whose
  * own tangents are exact.
  */
-import type {AnySystem, NumericParams, ParamsOf, System} from '../../lib/index.js';
+import type {NumericParams, System} from '../../lib/index.js';
+import type {AnySystem, ParamsOf} from '../../lib/internal.js';
 import {OptionError} from '../../lib/index.js';
 import type {Checks} from '../../lib/checks.js';
 import {

@@ -3,7 +3,7 @@
  * that of Rauch, Tung & Striebel (Maximum likelihood estimates of linear dynamic systems, AIAA Journal 3, 1965), for
  * the unscented filter as Särkkä has it (Unscented Rauch–Tung–Striebel smoother, IEEE TAC 53, 2008), in square roots.
  */
-import type {AnySystem, ParamsOf} from '../../lib/index.js';
+import type {AnySystem, ParamsOf} from '../../lib/internal.js';
 import {OptionError} from '../../lib/index.js';
 import type {StateBlock} from './motion.js';
 import type {FilteredSample, Gaussian, Pass} from './pass.js';

@@ -4,7 +4,6 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {
-  HiddenStates,
   Initial,
   Inputs,
   Newton,
@@ -13,13 +12,13 @@ import type {
   Observe,
   Params,
   Scheme,
-  SeriesName,
   SimulateOptions,
   Simulation,
   System,
   Tangent,
 } from '../../lib/index.js';
-import {OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
+import {type HiddenStates, type SeriesName, readNumeric} from '../../lib/internal.js';
+import {OptionError, ShapeError, simulate} from '../../lib/index.js';
 import {nestedNumbers, withLeaf} from '../identify/nested.js';
 import type {Channel} from '../identify/records.js';
 import type {StateFunction} from './linearization.js';

@@ -1,18 +1,16 @@
 /** What a Kalman filter is asked: the system, the record, the start and the noise; checked once. */
 import type * as tf from '@tensorflow/tfjs';
 import type {
-  AnySystem,
   Inputs,
-  Bivariant,
   Newton,
   Numeric,
   NumericParams,
   ObservedAt,
-  ParamsOf,
   Scheme,
   SimulateOptions,
   System,
 } from '../../lib/index.js';
+import type {AnySystem, Bivariant, ParamsOf} from '../../lib/internal.js';
 import {OptionError} from '../../lib/index.js';
 import type {Checks} from '../../lib/checks.js';
 import {

@@ -9,11 +9,11 @@ import {
   ode,
   simulate,
   StiffgradError,
-  type Jvps,
   type NumericParams,
   type OdeSystem,
   type Params,
 } from '../../lib/index.js';
+import type {Jvps} from '../../lib/internal.js';
 import {callable, requireValue} from '../../lib/checks.js';
 import {prefixed} from './failed-simulation.js';
 import {withLeaf} from './nested.js';

@@ -1,5 +1,5 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
-import {type AnyTrajectory, type SimulationContents, type System, OptionError} from '../../lib/index.js';
+import {type SimulationContents, type System, OptionError, type Trajectory} from '../../lib/index.js';
 import {input as isInput, nearestName, requireValue} from '../../lib/checks.js';
 import {joined} from '../data/joined.js';
 import {isDensity, readNames, type DensityRows} from './density.js';
@@ -262,9 +262,9 @@ export class Fit implements EvaluatedProblem {
   }
 
   /** Every record simulated; the caller disposes. */
-  trajectories(x: Float64Array): AnyTrajectory[] {
+  trajectories(x: Float64Array): Trajectory<System>[] {
     const values: Values = this.space.values(x);
-    const trajectories: AnyTrajectory[] = [];
+    const trajectories: Trajectory<System>[] = [];
     try {
       for (const model of this.models) trajectories.push(evaluate(this.inRecord(model, model.simulate(values))));
       return trajectories;
@@ -285,7 +285,7 @@ export class Fit implements EvaluatedProblem {
   }
 
   /** Measured and simulated, each output apart. */
-  fittedSeries(trajectories: readonly AnyTrajectory[]): FittedSeries[] {
+  fittedSeries(trajectories: readonly Trajectory<System>[]): FittedSeries[] {
     return this.models.flatMap(({record}, r) =>
       record.channels.flatMap(channel => {
         const values = trajectories[r].values(channel.simulated);

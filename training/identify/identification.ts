@@ -5,7 +5,8 @@
 import type * as tf from '@tensorflow/tfjs';
 import {boolean, object, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
-import type {AnySystem, Params, System, Trajectory} from '../../lib/index.js';
+import type {Params, System, Trajectory} from '../../lib/index.js';
+import type {AnySystem} from '../../lib/internal.js';
 import type {MediaBundle} from '../report/displayed.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, writeReport, type Report, type ReportParameter} from '../report/report.js';

@@ -4,7 +4,8 @@
  * Levenberg–Marquardt does the rest. The result carries its uncertainty and can write a report.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type {AnySystem, Event, Bivariant, ObservedAt, Params, ParamsOf, StatesOf, System} from '../../lib/index.js';
+import type {Event, ObservedAt, Params, System} from '../../lib/index.js';
+import type {AnySystem, Bivariant, ParamsOf, StatesOf} from '../../lib/internal.js';
 import {OptionError} from '../../lib/index.js';
 import {checkEarlyStopping, type EarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit} from './fit.js';

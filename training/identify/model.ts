@@ -1,7 +1,8 @@
 /** What all records of a problem share: the system, its parameters, and how it is simulated. */
 import type {Checks} from '../../lib/checks.js';
 import {any, callable, integrationChecks, list, object, oneOf, positive} from '../../lib/checks.js';
-import type {Event, Inputs, IntegrationOptions, Observe, System} from '../../lib/index.js';
+import type {Event, Inputs, Observe, System} from '../../lib/index.js';
+import type {IntegrationOptions} from '../../lib/internal.js';
 import type {NoiseModel} from './density.js';
 import type {Parameters} from './parameters.js';
 import type {Start, StartWithStates} from './records.js';

@@ -1,26 +1,24 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
 import {
-  type AnyTrajectory,
   type Initial,
   type Input,
   type Inputs,
-  type Jvps,
   type Numeric,
   type NumericParams,
   type Pullback,
   type Simulation,
-  type Stretch,
   type SimulationContents,
   type Vjp,
-  type VjpAsync,
   InconsistentStateError,
   NewtonError,
   OptionError,
-  readNumeric,
   ShapeError,
   simulate,
   type Tangent,
+  type Trajectory,
+  type System,
 } from '../../lib/index.js';
+import {type Jvps, type Stretch, type VjpAsync, readNumeric} from '../../lib/internal.js';
 import {coversTimes, integrationOptions, requireOwnPlaces} from '../../lib/checks.js';
 import {requested, type Evaluation} from './evaluation.js';
 import {isFailedSimulation} from './failed-simulation.js';
@@ -106,7 +104,7 @@ export class RecordModel {
     return this.simulation(values).contents();
   }
 
-  *simulate(values: Values): Evaluation<AnyTrajectory> {
+  *simulate(values: Values): Evaluation<Trajectory<System>> {
     const simulation = yield* this.trial(values);
     const at = this.at(values);
     return this.checked(
@@ -231,7 +229,7 @@ export class RecordModel {
     return all;
   }
 
-  private residualsOf(trajectory: AnyTrajectory): Float64Array {
+  private residualsOf(trajectory: Trajectory<System>): Float64Array {
     const residuals = new Float64Array(this.rows);
     let offset = 0;
     for (const channel of this.record.channels) {
@@ -251,7 +249,7 @@ export class RecordModel {
 
   /** Puts the gradient at the end into the cotangents of the state's blocks. @returns the cost there */
   private addEnd(
-    trajectory: AnyTrajectory,
+    trajectory: Trajectory<System>,
     values: Values,
     atEnd: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array},
     cotangent: {[series: string]: Float64Array},
@@ -407,7 +405,7 @@ export class RecordModel {
   }
 
   /** The trajectory, once the measured series have its shapes. */
-  private checked(trajectory: AnyTrajectory): AnyTrajectory {
+  private checked(trajectory: Trajectory<System>): Trajectory<System> {
     try {
       this.requireWhole(trajectory);
       for (const channel of this.record.channels) this.requireShape(trajectory, channel);
@@ -420,7 +418,7 @@ export class RecordModel {
   }
 
   /** An event may have stopped the run before the last sample. */
-  private requireWhole({status, events}: AnyTrajectory): void {
+  private requireWhole({status, events}: Trajectory<System>): void {
     if (status !== 'event') return;
     const {name: record, t} = this.record;
     const {name, index, t: at} = events[events.length - 1];
@@ -431,7 +429,7 @@ export class RecordModel {
     );
   }
 
-  private requireShape(trajectory: AnyTrajectory, {name, simulated, shape, outputs}: Channel): void {
+  private requireShape(trajectory: Trajectory<System>, {name, simulated, shape, outputs}: Channel): void {
     const own = trajectory[simulated]?.shape.slice(1) ?? [];
     const flat = shape.length <= 1;
     if (flat ? own.reduce((product, n) => product * n, 1) === outputs : own.join() === shape.join()) return;

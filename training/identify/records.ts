@@ -1,6 +1,7 @@
 /** Measured records as `identify` takes them: checked once, with what is compared and how it is weighed. */
-import type {Inputs, Numeric, NumericValue, System} from '../../lib/index.js';
-import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
+import type {Inputs, Numeric, System} from '../../lib/index.js';
+import {type NumericValue, readNumeric} from '../../lib/internal.js';
+import {DataError, OptionError, ShapeError} from '../../lib/index.js';
 import type {Checks} from '../../lib/checks.js';
 import {
   any,

@@ -3,7 +3,8 @@
  * may find (the protocol of nonlinearbenchmark.org), or predicted some samples ahead of what was measured (Ljung,
  * System Identification, 1999, §16.5). Parameters stay as they were found.
  */
-import {type AnyTrajectory, type Numeric, OptionError, readNumeric} from '../../lib/index.js';
+import {type Numeric, OptionError, type Trajectory, type System} from '../../lib/index.js';
+import {readNumeric} from '../../lib/internal.js';
 import {count, optional, readOptions, whole, type Options} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
 import {correlatedShare, goodnessOfFit, together} from '../report/residual-statistics.js';
@@ -84,7 +85,7 @@ const WARM_UP_STEPS = 50;
  * problem's is not its own.
  * @throws OptionError where a parameter of the record's own is not fixed
  */
-export function simulateRecord(model: Model, values: Values, record: MeasuredRecord): AnyTrajectory {
+export function simulateRecord(model: Model, values: Values, record: MeasuredRecord): Trajectory<System> {
   const checked = checkRecord(record, 0, comparedSeries(model.system, model.observe !== undefined), true, model.system);
   const open = Object.entries(checked.parameters).find(([, {kind}]) => kind !== 'fixed')?.[0];
   if (open !== undefined)
@@ -264,7 +265,7 @@ interface FreeRun {
   readonly fit: Fit;
   readonly x: Float64Array;
   readonly determined: boolean;
-  readonly trajectory: AnyTrajectory;
+  readonly trajectory: Trajectory<System>;
 }
 
 function run(model: Model, values: Values, record: CheckedRecord, warmUp: number, warm?: Values): FreeRun {

@@ -21,7 +21,7 @@ import type {Metrics} from './metrics.js';
 import type {Random} from './random.js';
 import type {Schedule} from './schedules.js';
 import type {StepBatch, TrainingStep} from './training-step.js';
-import type {AnySystem} from '../../lib/index.js';
+import type {AnySystem} from '../../lib/internal.js';
 
 /** The second argument of a loss. */
 export interface LossAt {

@@ -1,6 +1,7 @@
 /** Records of inputs and outputs, normalized, and cut into sections that begin with a past for the encoder. */
 import type {Numeric} from '../../lib/index.js';
-import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
+import {DataError, OptionError, ShapeError} from '../../lib/index.js';
+import {readNumeric} from '../../lib/internal.js';
 import {any, refuseUnknownOptions, text} from '../../lib/checks.js';
 
 /** Inputs and outputs at evenly spaced times. */

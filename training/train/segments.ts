@@ -1,6 +1,7 @@
 /** A long record cut into short ones: what mini-batches of a trajectory are made of. */
 import type {Numeric} from '../../lib/index.js';
-import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
+import {DataError, OptionError, ShapeError} from '../../lib/index.js';
+import {readNumeric} from '../../lib/internal.js';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
 
 /** Times, and series with the same number of samples. */

@@ -1,20 +1,16 @@
 /** Where a training step's loss and gradient come from: `valueAndGrad` of the prepared simulation, or tfjs's tape. */
 import * as tf from '@tensorflow/tfjs';
 import {
-  type AnySystem,
   type Encoder,
-  type MemberTimes,
   type NumericParams,
   type Objective,
   type ObjectiveAt,
   type ObjectiveValues,
   type Params,
-  type ParamsOf,
   type PreparedBatch,
   type Simulation,
-  type TimedMember,
-  readNumeric,
 } from '../../lib/index.js';
+import {type AnySystem, type MemberTimes, type ParamsOf, type TimedMember, readNumeric} from '../../lib/internal.js';
 import {lossAndGradients} from './gradients.js';
 import {numbersOf} from '../../lib/read.js';
 

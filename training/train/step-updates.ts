@@ -1,6 +1,6 @@
 /** What a training step does with a gradient: a compiled update rule, or a line search. */
 import * as tf from '@tensorflow/tfjs';
-import type {Executable} from '../../lib/index.js';
+import type {Executable} from '../../lib/internal.js';
 import {compilePrograms} from '../../lib/index.js';
 import {StiffgradError} from '../../lib/errors.js';
 import type {CostPoint} from '../identify/descent.js';

@@ -5,7 +5,7 @@
 import {StiffgradError} from '../../lib/errors.js';
 import {throwIfAborted} from '../../lib/checks.js';
 import {isFailedSimulation} from '../identify/failed-simulation.js';
-import type {AnySystem} from '../../lib/index.js';
+import type {AnySystem} from '../../lib/internal.js';
 import {Checkpoints} from './checkpoints.js';
 import {acceptedChanges, identityOf, requireSame, type Identity} from './identity.js';
 import {type EpochMetrics, type MetricsSink, openMetrics} from './metrics.js';

@@ -15,7 +15,8 @@ import {
   whole,
 } from '../../lib/checks.js';
 import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
-import type {AnySystem, Encoder, Objective, Params, ParamsOf, PreparedBatch, Simulation} from '../../lib/index.js';
+import type {Encoder, Objective, Params, PreparedBatch, Simulation} from '../../lib/index.js';
+import type {AnySystem, ParamsOf} from '../../lib/internal.js';
 import type {LeastSquaresMethod} from '../identify/least-squares-problem.js';
 import type {QuasiNewton} from '../identify/lbfgs.js';
 import {type Clip, checkClip} from './gradients.js';

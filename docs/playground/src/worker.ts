@@ -56,7 +56,13 @@ const flat = (values: ArrayLike<number> | readonly (readonly number[])[]): numbe
   (Array.from(values as ArrayLike<number>) as (number | number[])[]).flat();
 
 /** What was measured as points, a run as lines through them. */
-function curve({timeUnit}: ModelFile, data: Data, run: lib.AnyTrajectory, title: string, wide: number): string {
+function curve(
+  {timeUnit}: ModelFile,
+  data: Data,
+  run: lib.Trajectory<lib.System>,
+  title: string,
+  wide: number,
+): string {
   const series = (['q', 'v', 'y'] as const).find(name => data[name] !== undefined);
   if (series === undefined) throw new Error('The record has neither q nor v nor y.');
   const values = flat(data[series]);
@@ -94,7 +100,7 @@ function simulated(
   {system, initial, options}: ModelFile,
   {data, inputs}: training.IdentificationProblem,
   found: object,
-): lib.AnyTrajectory {
+): lib.Trajectory<lib.System> {
   const t = Array.from((data as unknown as Data).t);
   const {initial: start, params} = estimated(found, initial, options.params);
   return lib.simulate(
@@ -166,7 +172,7 @@ function drawn(draw: () => string): string[] {
   }
 }
 
-function residuals({timeUnit = ''}: ModelFile, data: Data, run: lib.AnyTrajectory, wide: number): string {
+function residuals({timeUnit = ''}: ModelFile, data: Data, run: lib.Trajectory<lib.System>, wide: number): string {
   const series = (['q', 'v', 'y'] as const).find(name => data[name] !== undefined) ?? 'q';
   const values = flat(data[series]);
   const width = values.length / data.t.length;

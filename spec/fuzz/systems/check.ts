@@ -4,7 +4,8 @@
  * where another way finds it; and what fails, fails with an error of the library's own.
  */
 import {simulate, StiffgradError} from '../../../lib/index.js';
-import type {AnyTrajectory, RunSettings, SimulateOptions, Trajectory} from '../../../lib/index.js';
+import type {SimulateOptions, Trajectory, System} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {dot, largest, stream} from '../../simulate/numbers.js';
 import type {State, Vector} from './evaluator.js';
 import {bdf2Residual, distance, newmarkResidual, reference, rungeKutta, scalesOf, thetaResidual} from './evaluator.js';
@@ -325,7 +326,7 @@ function checkDerivatives(
       Object.fromEntries(
         Object.entries(from).map(([name, values]) => [name, values.map((x, i) => x + s * by[name][i])]),
       );
-    let series: AnyTrajectory;
+    let series: Trajectory<System>;
     try {
       series = prepared.run(
         given(sample, {

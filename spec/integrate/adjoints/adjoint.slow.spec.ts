@@ -5,7 +5,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {Newton, RunSettings, SimulateOptions} from '../../../lib/index.js';
+import type {Newton, SimulateOptions} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {
   backtracking,
   gmres,

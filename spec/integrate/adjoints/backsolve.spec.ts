@@ -1,7 +1,8 @@
 /** The continuous adjoint: its order, what it reaches, how it fails, and what it refuses. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Pullback, Scheme, RunSettings, SimulateOptions} from '../../../lib/index.js';
+import type {Pullback, Scheme, SimulateOptions} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {
   adaptive,
   backsolveAdjoint,

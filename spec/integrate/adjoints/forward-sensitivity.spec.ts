@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {Pullback, RunSettings, SimulateOptions} from '../../../lib/index.js';
+import type {Pullback, SimulateOptions} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {
   adaptive,
   batch,

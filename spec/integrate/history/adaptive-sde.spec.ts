@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Calculus, OdeTrajectory, Scheme} from '../../../lib/index.js';
+import type {Scheme, Trajectory, OdeSystem} from '../../../lib/index.js';
+import type {Calculus} from '../../../lib/system/equations.js';
 import {
   adaptive,
   batch,
@@ -111,7 +112,7 @@ describe('simulate: sde with adaptive steps', () => {
       seed: 3,
     });
     const common = {scheme: sra1(), t1: 4, saveAt: 'end'} as const;
-    const end = ({values}: OdeTrajectory): number => values('y')[1];
+    const end = ({values}: Trajectory<OdeSystem>): number => values('y')[1];
     const exact = end(simulate(well, {y: 30}, {...common, dt: 1 / 16384}));
     const run = simulate(well, {y: 30}, {...common, dt: 1e-3, control: adaptive({rtol: 1e-4, atol: 1e-4})});
     expect(end(run)).closeTo(exact, 2e-3);

@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {AdaptiveOptions, Scheme, RunSettings, SimulateOptions, Trajectory} from '../../../lib/index.js';
+import type {AdaptiveOptions, Scheme, SimulateOptions, Trajectory} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {
   adaptive,
   batch,

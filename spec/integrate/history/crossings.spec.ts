@@ -1,7 +1,8 @@
 /** Which zeros of an event's function are events: several in a step, touches, values that are not finite, the ends of steps. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {EventSpec, RunSettings, Trajectory} from '../../../lib/index.js';
+import type {EventSpec, Trajectory} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {adaptive, event, EventError, mechanics, rk4, simulate, trapezoid} from '../../../lib/index.js';
 
 type When = EventSpec['when'];

@@ -1,7 +1,8 @@
 /** States between steps: their order, their values at the ends, and what the tables of times are allowed to be. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Scheme, RunSettings} from '../../../lib/index.js';
+import type {Scheme} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {
   adaptive,
   batch,

@@ -1,7 +1,8 @@
 /** Gradients through the explicit pairs, which carry the derivative at the end of a step to the next: closed forms, differences, Taylor remainders, on both engines. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {RunSettings, SimulateOptions} from '../../../lib/index.js';
+import type {SimulateOptions} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {adaptive, dopri5, event, implicitAdjoint, mechanics, ode, simulate, tsit5} from '../../../lib/index.js';
 import {doubleEngines} from '../../simulate/engines.js';
 import {dot, slope} from '../../simulate/numbers.js';

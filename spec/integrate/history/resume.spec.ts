@@ -1,7 +1,8 @@
 /** Runs that stop and go on, and runs one state at a time. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {RunState, SavedState, Scheme, RunSettings, SimulateOptions, Trajectory} from '../../../lib/index.js';
+import type {RunState, SavedState, Scheme, SimulateOptions, Trajectory} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {
   adaptive,
   bilateral,

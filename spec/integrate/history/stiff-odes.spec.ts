@@ -1,7 +1,8 @@
 /** Stiff problems with published solutions, at a tolerance of 1e-8; and sensitivities of one of them. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Scheme, RunSettings, SimulateOptions} from '../../../lib/index.js';
+import type {Scheme, SimulateOptions} from '../../../lib/index.js';
+import type {RunSettings} from '../../../lib/simulate/options.js';
 import {adaptive, kvaerno3, kvaerno5, newton, ode, radauIIA5, sdirk2, simulate} from '../../../lib/index.js';
 import type {StiffProblem} from './stiff-problems.js';
 import {hires, rober, robertson, robertsonRates, stiffProblems, vanDerPol} from './stiff-problems.js';

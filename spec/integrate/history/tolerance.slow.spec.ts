@@ -6,7 +6,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Formulation, Initial, Scheme, System} from '../../../lib/index.js';
+import type {Initial, Scheme, System} from '../../../lib/index.js';
+import type {Formulation} from '../../../lib/scheme/scheme.js';
 import {
   adaptive,
   bdf2,

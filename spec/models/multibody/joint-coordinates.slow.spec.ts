@@ -10,8 +10,8 @@ import {
   revolute,
   type Multibody,
   type MultibodySpec,
-  type SavedMotion,
 } from '../../../models/index.js';
+import type {SavedMotion} from '../../../models/multibody/multibody.js';
 import {largest, stream} from '../../simulate/numbers.js';
 
 const g = 9.81;

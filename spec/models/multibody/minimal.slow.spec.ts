@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {gaussLegendre, simulate} from '../../../lib/index.js';
-import type {BodySpec, Multibody, MultibodySpec, SavedMotion} from '../../../models/index.js';
+import type {BodySpec, Multibody, MultibodySpec} from '../../../models/index.js';
+import type {SavedMotion} from '../../../models/multibody/multibody.js';
 import {
   compound,
   customJoint,

@@ -14,7 +14,8 @@ import {
   signal,
   simulate,
   tsit5,
-  type AnyTrajectory,
+  type Trajectory,
+  type System,
 } from '../../../lib/index.js';
 import {identify} from '../../../training/identify/identify.js';
 import {fisherInformation} from '../../../training/estimate/information.js';
@@ -162,7 +163,7 @@ describe('identify with constraints', () => {
     dt: 0.0125,
   };
   /** The largest velocity along the rod, which does not grow longer. */
-  const along = (path: AnyTrajectory): number => {
+  const along = (path: Trajectory<System>): number => {
     const [q, v] = [path.values('q'), path.values('v')];
     return clock.reduce((most, _, i) => Math.max(most, Math.abs(q[2 * i] * v[2 * i] + q[2 * i + 1] * v[2 * i + 1])), 0);
   };

@@ -10,7 +10,8 @@ import type {ObjectiveAt, Params} from '../../../lib/index.js';
 import {Calls} from '../../../lib/simulate/loss-call.js';
 import {mlp} from '../../../models/index.js';
 import {adam, adamW, cosineDecay, exponentialDecay, lbfgs, sgd, train, trainingStep} from '../../../training/index.js';
-import type {StepInputs, StepState, TrainingStepOptions, UpdateRule} from '../../../training/index.js';
+import type {StepState, TrainingStepOptions, UpdateRule} from '../../../training/index.js';
+import type {StepInputs} from '../../../training/train/step-gradients.js';
 import {slow} from '../../tiers.js';
 
 type With<Name extends string> = {readonly [name in Name]: tf.Tensor};

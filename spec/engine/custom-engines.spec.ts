@@ -1,27 +1,21 @@
-/** Engines from outside: one that counts what another one runs, and one of its own, in thirty lines. */
+/** Custom engines: one that counts what another one runs, and one written in thirty lines. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
   batch,
   bilateral,
-  bufferSizes,
-  chooseEngine,
-  factorizationOf,
   implicitMidpoint,
   mechanics,
   OptionError,
-  plainVectors,
-  primitiveOf,
   rk4,
   simulate,
-  topological,
-  valuesOf,
-  type Engine,
-  type Executable,
-  type Graph,
-  type Node,
   type SimulateOptions,
 } from '../../lib/index.js';
+import {bufferSizes, chooseEngine, factorizationOf, plainVectors} from '../../lib/engine/index.js';
+import type {Engine, Executable} from '../../lib/engine/engine.js';
+import {valuesOf} from '../../lib/graph/declarations.js';
+import {topological, type Graph, type Node} from '../../lib/graph/node.js';
+import {primitiveOf} from '../../lib/graph/primitives/index.js';
 
 /** How often each program of `engine` is run, by name. */
 function counting(engine: Engine): {readonly engine: Engine; readonly runs: Map<string, number>} {

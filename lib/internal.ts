@@ -1,0 +1,14 @@
+/** What other folders of the project use of lib/ and users do not: no part of the public interface. */
+export type {Executable} from './engine/engine.js';
+export type {TimedMember} from './simulate/batch-kinds.js';
+export {displayRunsWith} from './simulate/display.js';
+export type {AnySystem, ParamsOf, StatesOf} from './simulate/kinds.js';
+export type {IntegrationOptions, RunSettings, Stretch} from './simulate/options.js';
+export type {Jvps, VjpAsync} from './simulate/simulate.js';
+export type {MemberTimes} from './simulate/timed.js';
+export type {SeriesName} from './simulate/trajectory.js';
+export type {Compliance} from './system/constraint-kinds.js';
+export type {HiddenStates} from './system/hidden-states.js';
+export {type NumericValue, readNumeric} from './system/numeric.js';
+export type {Bivariant, Tree} from './system/params.js';
+export {isElementwise} from './trace/differentials.js';
