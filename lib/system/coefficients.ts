@@ -4,11 +4,11 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {calledWithParams} from '../checks.js';
-import {ShapeError} from '../errors.js';
-import {constantTensor, immediate, within} from '../trace/trace.js';
+import {constantTensor} from '../trace/trace.js';
 import type {Compliance, Constraint} from './constraint-kinds.js';
 import {readNumeric} from './numeric.js';
 import type {Params} from './params.js';
+import {returned} from './returned.js';
 
 /** Coefficients of constraints that may be another number in every run; friction by its place in `ContactLaw.slips`. */
 export type CoefficientName = 'compliance' | 'restitution' | {readonly friction: number};
@@ -51,18 +51,13 @@ export function coefficientTensor(
   params: Params,
 ): tf.Tensor {
   const coefficient = given(constraint, name);
-  if (typeof coefficient === 'function') {
-    return within(`constraints[${index}].${label(name)}`, () => {
-      const value = immediate(calledWithParams(coefficient, params, `constraints[${index}].${label(name)}`));
-      if (!(value instanceof tf.Tensor))
-        throw new ShapeError(
-          'constraint-shape',
-          `constraints[${index}]: ${label(name)} must return a tensor, not ${typeof value}.`,
-          {constraint: index},
-        );
-      return value;
+  const term = `constraints[${index}].${label(name)}`;
+  if (typeof coefficient === 'function')
+    return returned(term, () => calledWithParams(coefficient, params, term), {
+      code: 'constraint-shape',
+      must: 'a tensor',
+      data: {constraint: index},
     });
-  }
   if (coefficient instanceof tf.Tensor) return coefficient;
   const {values, shape} = readNumeric(coefficient ?? 0, label(name));
   return constantTensor(values, shape);

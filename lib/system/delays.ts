@@ -1,13 +1,13 @@
 /** What the equations of a dde ask for: the lengths of its delays, and states of its history and its past. */
 import * as tf from '@tensorflow/tfjs';
-import {calledWithParams, shown} from '../checks.js';
-import {OptionError, ShapeError} from '../errors.js';
+import {calledWithParams} from '../checks.js';
+import {OptionError} from '../errors.js';
 import {timeRounding} from './breaking-points.js';
-import {constantTensor, immediate, within} from '../trace/trace.js';
+import {constantTensor} from '../trace/trace.js';
 import type {Blocks, DelayEquations} from './equations.js';
 import type {Bivariant, Params} from './params.js';
 import {pastAt} from './past.js';
-import {ofStateShape} from './state-shape.js';
+import {ofShape, returned, scalar} from './returned.js';
 
 /** The arguments of a history: a time before the start, [], and the parameters. */
 export interface HistoryAt<P = Params> {
@@ -55,7 +55,12 @@ export function delayEquations(
   const before = (t: tf.Tensor, x: Blocks): tf.Tensor =>
     history === undefined
       ? (x.start ?? x.y)
-      : within('history', () => ofStateShape(immediate(history({t, params})), x.y, 'history', 'dde: history'));
+      : returned('history', () => history({t, params}), {
+          code: 'history-shape',
+          ...ofShape(x.y.shape, 'y'),
+          label: 'dde: history',
+          data: {term: 'history', y: x.y.shape},
+        });
   return {
     count: lengths.length,
     longest,
@@ -90,14 +95,10 @@ export function delayEquations(
 
 function lengthTensor(length: Delays['lengths'][number], index: number, params: Params): tf.Tensor {
   if (typeof length === 'number') return constantTensor([length], []);
-  const given = within(`delays[${index}]`, () =>
-    immediate(calledWithParams(length, params, `dde: delays[${index}]`)),
-  ) as unknown;
-  if (given instanceof tf.Tensor && given.size === 1) return tf.reshape(given as tf.Tensor, []);
-  throw new ShapeError(
-    'bad-delay',
-    `dde: delays[${index}](params) must give one number as a tensor, not `
-      + `${given instanceof tf.Tensor ? `one of shape [${(given as tf.Tensor).shape.join(', ')}]` : shown(given)}.`,
-    {index},
+  const label = `dde: delays[${index}]`;
+  const expected = {code: 'bad-delay', ...scalar, label: `${label}(params)`, data: {index}};
+  return tf.reshape(
+    returned(`delays[${index}]`, () => calledWithParams(length, params, label), expected),
+    [],
   );
 }

@@ -30,6 +30,7 @@ import type {ForceTerm} from './mechanics.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Params, ParamsLike} from './params.js';
+import {checked, scalar as oneNumber} from './returned.js';
 
 /**
  * The energy of one element, a scalar, from the positions of its nodes [nodes of an element, ...axes of q beyond the
@@ -203,11 +204,10 @@ function elementGradient<P>(
   const {graph, captured} = trace(
     inputs => {
       const data = Object.fromEntries(rows.map(({name}) => [name, inputs[`data.${name}`]]));
-      const value: tf.Tensor = energy({x: inputs.x, data, params});
-      if (!(value instanceof tf.Tensor) || value.size !== 1) {
-        const got = value instanceof tf.Tensor ? `one of shape [${value.shape.join(', ')}]` : typeof value;
-        throw new ShapeError('element-energy', `elements: the energy must be a scalar tensor, not ${got}.`);
-      }
+      const value = checked(energy({x: inputs.x, data, params}), 'elements: the energy', {
+        code: 'element-energy',
+        ...oneNumber,
+      });
       return {energy: tf.reshape(value, [])};
     },
     [{name: 'x', shape}, ...rows.map(row => ({name: `data.${row.name}`, shape: row.shape}))],

@@ -5,6 +5,7 @@ import {callable, oneOf, optional, positive, readOptions, text, typed} from '../
 import {immediate, within} from '../trace/trace.js';
 import type {Blocks} from './equations.js';
 import type {Bivariant, Params, ParamsLike} from './params.js';
+import {returned} from './returned.js';
 
 /** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
 export type EventPlace<P = Params, Z extends string = never> = OwnPlace<P> & {readonly [K in Z]: tf.Tensor};
@@ -78,19 +79,13 @@ export function event<P extends ParamsLike<P> = Params, Z extends string = never
 
 /** The event's function as a scalar, in a trace. */
 export function eventValue(given: Event, index: number, at: EventPlace): tf.Tensor {
-  return within(`events[${index}].when`, () => {
-    const value = immediate(given.when(at));
-    if (!(value instanceof tf.Tensor) || value.size !== 1) {
-      const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : typeof value;
-      throw new ShapeError(
-        'event-shape',
-        `events[${index}]: when must give a scalar tensor; it gave ${got}. `
-          + 'Write one event for each number that may cross zero.',
-        {event: index},
-      );
-    }
-    return tf.reshape(value, []);
+  const value = returned(`events[${index}].when`, () => given.when(at), {
+    code: 'event-shape',
+    must: 'one number as a tensor: write one event for each number that may cross zero',
+    fits: ({size}) => size === 1,
+    data: {event: index},
   });
+  return tf.reshape(value, []);
 }
 
 /** The state's own blocks after the jump, in a trace. */

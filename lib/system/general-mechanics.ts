@@ -1,5 +1,5 @@
 /**
- * Mechanical systems with hidden states or with kinematics, as schemes see them:
+ * The motion of mechanical systems, with hidden states and kinematics, as schemes see it:
  *
  *     q' = N(q, t) v,   M(q) v' = f(q, v, z, t),   z' = r(q, v, z, t)
  *
@@ -16,7 +16,7 @@ import {transposedProduct} from '../trace/differentials.js';
 import {constantTensor} from '../trace/trace.js';
 import {atStage} from './breaks.js';
 import type {ConstraintMotion} from './constraints.js';
-import type {Blocks, Equations, OwnBlock} from './equations.js';
+import type {Blocks, Equations, OwnBlock, PositionUnknown} from './equations.js';
 import type {HiddenStates} from './hidden-states.js';
 import {stateRate} from './hidden-states.js';
 import type {CheckedKinematics} from './kinematics.js';
@@ -81,9 +81,21 @@ const blocksOf = ([, {shape}, ...states]: readonly OwnBlock[]): {shape: Shape; s
   states,
 });
 
-/** @param middle the time of the middle of the step */
-export function generalEquations(
+/** Positions as unknowns themselves, where q' = v. */
+const plainPositions: PositionUnknown = {
+  at: (_, unknown) => unknown,
+  increment: (from, unknown) => tf.sub(unknown, from),
+  of: (from, increment) => tf.add(from, increment),
+  between: (from, to) => tf.sub(to, from),
+};
+
+/**
+ * @param general the system has hidden states or kinematics
+ * @param middle the time of the middle of the step
+ */
+export function motionEquations(
   system: General,
+  general: boolean,
   inertia: Inertia,
   params: Params,
   own: readonly OwnBlock[],
@@ -106,12 +118,18 @@ export function generalEquations(
     onVelocities(force(q, v, t), f => inertia.solve(q, f));
   const positionRate = rateOfPosition(system, velocity, params);
   const moved = (q: tf.Tensor, ...increments: readonly tf.Tensor[]): tf.Tensor => {
-    const increment = velocity.own(increments.length === 1 ? increments[0] : tf.addN([...increments]));
-    return motion === undefined ? tf.add(q, increment) : atStage(middle, () => motion.retract(q, increment, middle));
+    const own = increments.map(increment => velocity.own(increment));
+    if (motion === undefined) return tf.addN([q, ...own]);
+    const increment = own.length === 1 ? own[0] : tf.addN(own);
+    return atStage(middle, () => motion.retract(q, increment, middle));
   };
+  const rate = (x: Blocks, t: tf.Tensor): Blocks => ({
+    q: positionRate(x.q, x.v, t),
+    v: acceleration(x.q, x.v, t),
+  });
   return {
     kind: 'mechanics',
-    general: true,
+    general,
     force,
     ...(inertia.multiplierForce === undefined
       ? {}
@@ -119,19 +137,21 @@ export function generalEquations(
     mass: (q, w) => onVelocities(w, part => inertia.times(q, part)),
     massAt: q => inertia.massAt(q),
     acceleration,
-    rate: (x, t) => ({q: positionRate(x.q, x.v, t), v: acceleration(x.q, x.v, t)}),
-    rightHandSide: (x, t) => ({q: positionRate(x.q, x.v, t), v: acceleration(x.q, x.v, t)}),
+    rate,
+    rightHandSide: rate,
     withMass: false,
     positionRate,
     moved,
     settled: q => motion?.project(q) ?? q,
     settledState: x => (motion === undefined ? x : {...x, q: motion.project(x.q)}),
-    unknownPosition: {
-      at: moved,
-      increment: (_, unknown) => unknown,
-      of: (_, increment) => increment,
-      between: (_from, _to, increment) => increment(),
-    },
+    unknownPosition: !general
+      ? plainPositions
+      : {
+          at: moved,
+          increment: (_, unknown) => unknown,
+          of: (_, increment) => increment,
+          between: (_from, _to, increment) => increment(),
+        },
     resting: (v, change) => {
       const hidden = velocity.hidden(tf.add(v, change));
       return hidden === undefined ? tf.zerosLike(v) : velocity.join(tf.zeros([...shape]), [hidden]);

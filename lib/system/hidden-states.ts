@@ -4,14 +4,13 @@
  * (general-mechanics.ts), so that every scheme integrates them as it does velocities.
  */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError, ShapeError} from '../errors.js';
+import {OptionError} from '../errors.js';
 import {any, object, refuseUnknownOptions, requireValue, shown} from '../checks.js';
-import {sameShape} from '../graph/node.js';
-import {immediate, within} from '../trace/trace.js';
 import type {Blocks} from './equations.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Bivariant, Params} from './params.js';
+import {ofShape, returned} from './returned.js';
 
 /**
  * The arguments of a rate or a force: position, velocity, the hidden states Z by their names, the time [], and the
@@ -95,15 +94,7 @@ export function stateRate(
   at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params},
   hidden: Blocks,
 ): tf.Tensor {
-  return within(`states.${name}.rate`, () => {
-    const {shape} = hidden[name];
-    const value = immediate(rate({...hidden, ...at} as StateAt<Params, string>));
-    if (value instanceof tf.Tensor && sameShape(value.shape, shape)) return value;
-    const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : typeof value;
-    throw new ShapeError(
-      'state-shape',
-      `states.${name}: rate must give a tensor of the state's shape, [${shape.join(', ')}]; it gave ${got}.`,
-      {state: name, shape},
-    );
-  });
+  const {shape} = hidden[name];
+  const expected = {code: 'state-shape', ...ofShape(shape, 'the state'), data: {state: name, shape}};
+  return returned(`states.${name}.rate`, () => rate({...hidden, ...at} as StateAt<Params, string>), expected);
 }

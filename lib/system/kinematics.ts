@@ -4,11 +4,10 @@
  * retraction, which moves a position by an increment of the shape of v; and the projection back onto the manifold.
  */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError, ShapeError} from '../errors.js';
+import {OptionError} from '../errors.js';
 import {callable, object, optional, readOptions, shown} from '../checks.js';
-import {sameShape} from '../graph/node.js';
-import {immediate, within} from '../trace/trace.js';
 import type {Bivariant, Params} from './params.js';
+import {ofShape, returned} from './returned.js';
 
 /** q' at position q, velocity v and time t [], linear in v, of the shape of q; v may have any shape. */
 export type PositionRate<P = Params> = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
@@ -75,15 +74,5 @@ export function motionOf({rate, retract, project}: CheckedKinematics, params: Pa
   };
 }
 
-function position(name: string, q: tf.Tensor, of: () => tf.Tensor): tf.Tensor {
-  return within(name, () => {
-    const value = immediate(of());
-    if (value instanceof tf.Tensor && sameShape(value.shape, q.shape)) return value;
-    const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : typeof value;
-    throw new ShapeError(
-      'kinematics-shape',
-      `${name} must give a tensor of the shape of q, [${q.shape.join(', ')}]; it gave ${got}.`,
-      {term: name, q: q.shape},
-    );
-  });
-}
+const position = (name: string, q: tf.Tensor, of: () => tf.Tensor): tf.Tensor =>
+  returned(name, of, {code: 'kinematics-shape', ...ofShape(q.shape, 'q'), data: {term: name, q: q.shape}});

@@ -3,22 +3,23 @@
  * for a scheme (equations.md's convention: f is the applied force, on the right-hand side).
  */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError, ShapeError} from '../errors.js';
+import {OptionError} from '../errors.js';
 import {any, numeric, refuseUnknownOptions} from '../checks.js';
-import {sizeOf} from '../graph/node.js';
-import {linalg} from '../linalg/index.js';
-import {constantTensor, immediate, within} from '../trace/trace.js';
+import {sameShape} from '../graph/node.js';
+import {constantTensor} from '../trace/trace.js';
 import {isConstraint, type Constraint} from './constraint-kinds.js';
 import type {Blocks, Equations, OwnBlock} from './equations.js';
 import type {Inertia} from './general-mechanics.js';
-import {generalEquations} from './general-mechanics.js';
+import {motionEquations} from './general-mechanics.js';
 import type {AnyStateAt, HiddenStates, StateAt, StateSpecs} from './hidden-states.js';
 import {checkStates} from './hidden-states.js';
 import type {CheckedKinematics, Kinematics, PositionRate} from './kinematics.js';
 import {checkKinematics} from './kinematics.js';
+import {massTensor, solveMass, timesMass} from './mass.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Bivariant, Params, ParamsLike} from './params.js';
+import {ofShape, returned} from './returned.js';
 
 /**
  * The arguments of a force: position and velocity of one shape, the time [], the parameters, and hidden states Z by
@@ -119,62 +120,12 @@ export function mechanics<P, Z extends string>(spec: MechanicsSpec<P, Z>): Mecha
   };
 }
 
-type MassKind = 'scalar' | 'lumped' | 'blocks' | 'consistent';
-
-function massKind(mass: readonly number[], shape: readonly number[]): MassKind {
-  const n = sizeOf(shape);
-  if (sizeOf(mass) === 1) return 'scalar';
-  if (mass.length === shape.length && mass.every((m, axis) => m === shape[axis])) return 'lumped';
-  if (mass.length === 2 && mass[0] === n && mass[1] === n) return 'consistent';
-  const blocks = [...shape, shape[shape.length - 1]];
-  if (shape.length > 1 && mass.length === blocks.length && mass.every((m, axis) => m === blocks[axis])) return 'blocks';
-  throw new ShapeError(
-    'mass-shape',
-    `mass has shape [${mass.join(', ')}]: give a number, one mass per coordinate [${shape.join(', ')}], `
-      + `or a matrix [${n}, `
-      + `${n}]${shape.length > 1 ? `, or one a row, [${[...shape, shape[shape.length - 1]].join(', ')}]` : ''}.`,
-    {term: 'mass', mass: [...mass], q: [...shape]},
-  );
-}
-
-/** The mass as a tensor in the running trace, in double precision. */
-function massTensor(mass: Mass, q: tf.Tensor, params: Params): tf.Tensor {
-  if (typeof mass === 'function') {
-    return within('mass', () => {
-      const value = immediate(mass({q, params}));
-      if (!(value instanceof tf.Tensor))
-        throw new ShapeError('mass-shape', `mass must return a tensor, not ${typeof value}.`, {term: 'mass'});
-      return value;
-    });
-  }
-  if (mass instanceof tf.Tensor) return mass;
-  const {values, shape} = readNumeric(mass, 'mass');
-  return constantTensor(values, shape);
-}
-
 /** A force term's result, which must have the shape of v: a smaller one is usually a forgotten axis. */
 function forceTensor(term: ForceTerm, index: number, at: ForceAt): tf.Tensor {
-  return within(`forces[${index}]`, () => {
-    const force = immediate(term(at));
-    const {shape} = at.v;
-    const like = at.q.shape.join() === shape.join() ? 'q' : 'v';
-    if (!(force instanceof tf.Tensor)) {
-      throw new ShapeError(
-        'force-shape',
-        `forces[${index}] must return a tensor of the shape of ${like}, [${shape.join(', ')}], not ${typeof force}.`,
-        {term: index},
-      );
-    }
-    if (force.shape.length !== shape.length || force.shape.some((n, axis) => n !== shape[axis])) {
-      throw new ShapeError(
-        'force-shape',
-        `forces[${index}] returned shape [${force.shape.join(', ')}], but ${like} has shape [${shape.join(', ')}]. `
-          + `Every force has the shape of ${like}.`,
-        {term: index, force: force.shape, [like]: shape},
-      );
-    }
-    return force;
-  });
+  const {shape} = at.v;
+  const like = sameShape(at.q.shape, shape) ? 'q' : 'v';
+  const data = {term: index, [like]: shape};
+  return returned(`forces[${index}]`, () => term(at), {code: 'force-shape', ...ofShape(shape, like), data});
 }
 
 type Seen = Omit<StateAt, 'lambda'>;
@@ -229,54 +180,11 @@ function inertiaOf(system: MechanicalSystem, params: Params, readers: ReadonlySe
             ),
             v,
           );
-  const massAt = (q: tf.Tensor): tf.Tensor => massTensor(system.mass, q, params);
-  const times = (q: tf.Tensor, w: tf.Tensor): tf.Tensor => {
-    const mass = massAt(q);
-    switch (massKind(mass.shape, w.shape)) {
-      case 'scalar':
-        return tf.mul(tf.reshape(mass, []), w);
-      case 'lumped':
-        return tf.mul(mass, w);
-      case 'blocks':
-        return tf.reshape(tf.matMul(mass, tf.expandDims(w, -1)), w.shape);
-      case 'consistent':
-        return tf.reshape(tf.matMul(mass as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
-    }
-  };
-  const solve = (q: tf.Tensor, f: tf.Tensor): tf.Tensor => {
-    const mass = massAt(q);
-    switch (massKind(mass.shape, f.shape)) {
-      case 'scalar':
-        return tf.div(f, tf.reshape(mass, []));
-      case 'lumped':
-        return tf.div(f, mass);
-      case 'blocks':
-        return tf.reshape(linalg.solve(mass, tf.expandDims(f, -1)), f.shape);
-      case 'consistent':
-        return tf.reshape(linalg.solve(mass, tf.reshape(f, [f.size, 1])), f.shape);
-    }
-  };
+  const massAt = (q: tf.Tensor): tf.Tensor => massTensor<{q: tf.Tensor; params: Params}>(system.mass, {q, params});
+  const times = (q: tf.Tensor, w: tf.Tensor): tf.Tensor => timesMass(massAt(q), w);
+  const solve = (q: tf.Tensor, f: tf.Tensor): tf.Tensor => solveMass(massAt(q), f);
   return {force, ...(multiplierForce === undefined ? {} : {multiplierForce}), massAt, times, solve};
 }
-
-/** q' = v and no hidden states. */
-const simpleMotion: Omit<
-  Equations,
-  'kind' | 'force' | 'mass' | 'massAt' | 'acceleration' | 'rate' | 'rightHandSide' | 'withMass' | 'typicalMass'
-> = {
-  general: false,
-  resting: v => tf.zerosLike(v),
-  positionRate: (_, v) => v,
-  moved: (q, ...increments) => tf.addN([q, ...increments]),
-  settled: q => q,
-  settledState: x => x,
-  unknownPosition: {
-    at: (_, unknown) => unknown,
-    increment: (from, unknown) => tf.sub(unknown, from),
-    of: (from, increment) => tf.add(from, increment),
-    between: (from, to) => tf.sub(to, from),
-  },
-};
 
 /**
  * The system as tensor functions, for the trace of a step.
@@ -284,32 +192,13 @@ const simpleMotion: Omit<
  * @param readers force terms that read the multipliers
  * @param middle the time of the middle of the step, where positions are moved
  */
-export function mechanicalEquations(
+export const mechanicalEquations = (
   system: MechanicalSystem,
   params: Params,
   own: readonly OwnBlock[],
   readers: ReadonlySet<number> = new Set(),
   middle: tf.Tensor = constantTensor(0, []),
-): Equations {
-  const inertia = inertiaOf(system, params, readers);
-  if (isGeneral(system)) return generalEquations(system, inertia, params, own, middle);
-  const {force, multiplierForce, massAt, times, solve} = inertia;
-  const acceleration = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => solve(q, force(q, v, t));
-  return {
-    kind: 'mechanics',
-    force,
-    ...(multiplierForce === undefined ? {} : {multiplierForce}),
-    mass: times,
-    massAt,
-    acceleration,
-    rate: (x, t) => ({q: x.v, v: acceleration(x.q, x.v, t)}),
-    rightHandSide: (x, t) => ({q: x.v, v: acceleration(x.q, x.v, t)}),
-    withMass: false,
-    ...simpleMotion,
-    // The mean of all rows of M is the mass of a rigid shift, shared by the coordinates.
-    typicalMass: q => tf.mean(tf.abs(times(q, tf.onesLike(q)))),
-  };
-}
+): Equations => motionEquations(system, isGeneral(system), inertiaOf(system, params, readers), params, own, middle);
 
 /** Numbers, one a coordinate. Coordinates with zero have no inertia, and are where their forces balance. */
 export const isMassless = ({mass}: MechanicalSystem): boolean => {

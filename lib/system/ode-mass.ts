@@ -4,11 +4,11 @@
  * Schemes ask for M w, and for the part of f that the range of M leaves out.
  */
 import * as tf from '@tensorflow/tfjs';
-import {ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
-import {sameShape, sizeOf} from '../graph/node.js';
+import {sizeOf} from '../graph/node.js';
 import {rankOf} from '../linear/rank.js';
-import {constantTensor, immediate, within} from '../trace/trace.js';
+import {constantTensor} from '../trace/trace.js';
+import {massKind, massTensor, timesMass} from './mass.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Bivariant, Params} from './params.js';
@@ -59,36 +59,15 @@ export function massField(mass: KeptOdeMass, shape: Shape, params: Params): Mass
 
 /** @throws ShapeError 'mass-shape' */
 function massOperator(mass: KeptOdeMass, value: tf.Tensor, shape: Shape): MassOperator {
-  const n = sizeOf(shape);
-  if (value.size === 1) return diagonal(tf.reshape(value, []));
-  if (sameShape(value.shape, shape)) return diagonal(value);
-  if (sameShape(value.shape, [n, n]))
-    return {
-      value,
-      times: w => applied(value, w),
-      ...(typeof mass === 'function' ? {} : {known: besideMatrix(readNumeric(mass, 'mass').values, n)}),
-    };
-  throw new ShapeError(
-    'mass-shape',
-    `mass has shape [${value.shape.join(', ')}]: give a number, one per component of y [${shape.join(', ')}], `
-      + `or a matrix [${n}, ${n}].`,
-    {term: 'mass', mass: [...value.shape], y: [...shape]},
-  );
-}
-
-const applied = (matrix: tf.Tensor, w: tf.Tensor): tf.Tensor =>
-  tf.reshape(tf.matMul(matrix as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
-
-function massTensor(mass: KeptOdeMass, at: OdeMassAt): tf.Tensor {
-  if (typeof mass === 'function')
-    return within('mass', () => {
-      const value = immediate(mass(at));
-      if (value instanceof tf.Tensor) return value;
-      throw new ShapeError('mass-shape', `mass must return a tensor, not ${typeof value}.`, {term: 'mass'});
-    });
-  if (mass instanceof tf.Tensor) return mass;
-  const {values, shape} = readNumeric(mass, 'mass');
-  return constantTensor(values, shape);
+  const kind = massKind(value.shape, shape);
+  if (kind === 'scalar') return diagonal(tf.reshape(value, []));
+  if (kind === 'lumped') return diagonal(value);
+  const known = kind === 'consistent' && typeof mass !== 'function';
+  return {
+    value,
+    times: w => timesMass(value, w),
+    ...(known ? {known: besideMatrix(readNumeric(mass, 'mass').values, sizeOf(shape))} : {}),
+  };
 }
 
 /** M with this diagonal. */
@@ -119,7 +98,7 @@ function besideMatrix(values: Float64Array, n: number): MassOperator['known'] {
   for (let j = 0; j < n; j++)
     solve(Float64Array.from({length: n}, (_, i) => (i === j ? 1 : 0))).forEach((x, i) => (inverse[i * n + j] = x));
   return {
-    beside: f => applied(constantTensor(beside, [n, n]), f),
-    someRate: f => applied(constantTensor(inverse, [n, n]), f),
+    beside: f => timesMass(constantTensor(beside, [n, n]), f),
+    someRate: f => timesMass(constantTensor(inverse, [n, n]), f),
   };
 }

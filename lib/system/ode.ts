@@ -3,7 +3,6 @@ import * as tf from '@tensorflow/tfjs';
 import {any, numeric, object, refuseUnknownOptions} from '../checks.js';
 import {OptionError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
-import {immediate, within} from '../trace/trace.js';
 import type {Delays} from './delays.js';
 import {delayEquations} from './delays.js';
 import type {Calculus, Equations, NoiseKind} from './equations.js';
@@ -11,7 +10,7 @@ import {readNumeric} from './numeric.js';
 import type {KeptOdeMass, OdeMass} from './ode-mass.js';
 import {massField} from './ode-mass.js';
 import type {Bivariant, Params, ParamsLike} from './params.js';
-import {ofStateShape} from './state-shape.js';
+import {ofShape, returned} from './returned.js';
 
 /** The arguments of a derivative: the state, the time [], and the parameters. */
 export type DerivativeAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
@@ -101,7 +100,12 @@ function noRate(): never {
 
 export function odeEquations(system: OdeSystem, params: Params, shape: Shape): Equations {
   const derivative = (at: DerivativeAt): tf.Tensor =>
-    within('derivative', () => ofStateShape(immediate(system.derivative(at)), at.y, 'derivative', 'The derivative'));
+    returned('derivative', () => system.derivative(at), {
+      code: 'derivative-shape',
+      ...ofShape(at.y.shape, 'y'),
+      label: 'The derivative',
+      data: {term: 'derivative', y: at.y.shape},
+    });
   const delay = system.delays === undefined ? undefined : delayEquations(system.delays, derivative, params);
   const rate: Equations['rate'] = delay?.rate ?? (({y}, t) => ({y: derivative({y, t, params})}));
   const mass = system.mass === undefined ? undefined : massField(system.mass, shape, params);

@@ -4,18 +4,19 @@
  * and the way back meet one path.
  */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError, ShapeError} from '../errors.js';
-import {calledWithParams, callable, oneOf, optional, readOptions, requireValue, shown, typed} from '../checks.js';
+import {OptionError} from '../errors.js';
+import {calledWithParams, callable, oneOf, optional, readOptions, requireValue, typed} from '../checks.js';
 import {brownian} from '../graph/build.js';
 import {brownianPath as pathAt, isSeed, toTime, treeTime} from '../graph/primitives/brownian-path.js';
-import {sizeOf} from '../graph/node.js';
+import {sameShape, sizeOf} from '../graph/node.js';
 import type {Shape} from '../graph/node.js';
 import {derivativeAlong, dependsOn, isElementwise} from '../trace/differentials.js';
-import {constantTensor, immediate, nodeOf, tensorOf, within} from '../trace/trace.js';
+import {constantTensor, nodeOf, tensorOf} from '../trace/trace.js';
 import type {Calculus, Increments, NoiseEquations, NoiseKind} from './equations.js';
 import type {Derivative, Noise, OdeSystem} from './ode.js';
 import {ode} from './ode.js';
 import type {Params, ParamsLike} from './params.js';
+import {returned, scalar, type Expected} from './returned.js';
 
 /** The seed of the path: a whole number from 0 to 2⁵³, or a function of params that returns one as a scalar. */
 export type Seed<P = Params> = number | ((params: P) => tf.Tensor);
@@ -115,7 +116,7 @@ export function brownianPath(seed: number, shape: readonly number[] = []): Brown
 export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params: Params): NoiseEquations {
   const given = typeof seed === 'number' ? undefined : seedTensor(seed, params);
   const traced = (y: tf.Tensor, t: tf.Tensor): tf.Tensor =>
-    within('diffusion', () => checked(immediate(diffusion({y, t, params})), y, kind));
+    returned('diffusion', () => diffusion({y, t, params}), diffusionOf(kind, y));
   let isJudged = kind !== 'additive';
   const g = (y: tf.Tensor, t: tf.Tensor): tf.Tensor => {
     if (!isJudged && dependsOn(at => traced(at.y, at.t), {y, t}, 'y'))
@@ -168,35 +169,28 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
   };
 }
 
-/** @throws ShapeError */
-function checked(of: unknown, y: tf.Tensor, kind: NoiseKind): tf.Tensor {
-  const shape = of instanceof tf.Tensor ? (of as tf.Tensor).shape : undefined;
-  const like = (other: Shape | undefined): boolean =>
-    other?.length === y.rank && other.every((n, axis) => n === y.shape[axis]);
-  const asState = kind !== 'general' && like(shape);
-  const asMatrix =
-    (kind === 'general' || kind === 'additive') && shape?.length === y.rank + 1 && like(shape.slice(0, -1));
-  if (asState || asMatrix) return of as tf.Tensor;
+/** What a diffusion returns, by the kind of its noise. */
+function diffusionOf(kind: NoiseKind, y: tf.Tensor): Expected {
   const own = `[${y.shape.join(', ')}]`;
   const matrix = `[${[...y.shape, 'noises'].join(', ')}]`;
-  throw new ShapeError(
-    'diffusion-shape',
-    `The diffusion returned ${shape === undefined ? shown(of) : `a tensor of shape [${shape.join(', ')}]`}; `
-      + `with noise '${kind}' it must have shape `
-      + `${kind === 'general' ? matrix : kind === 'additive' ? `${own} or ${matrix}` : own}.`,
-    {term: 'diffusion', y: y.shape},
-  );
+  const shapes = kind === 'general' ? matrix : kind === 'additive' ? `${own} or ${matrix}` : own;
+  return {
+    code: 'diffusion-shape',
+    label: 'The diffusion',
+    must: `a tensor of shape ${shapes} with noise '${kind}'`,
+    fits: ({shape, rank}) =>
+      (kind !== 'general' && sameShape(shape, y.shape))
+      || ((kind === 'general' || kind === 'additive') && rank > 0 && sameShape(shape.slice(0, -1), y.shape)),
+    data: {term: 'diffusion', y: y.shape},
+  };
 }
 
 function seedTensor(seed: Exclude<Noise['seed'], number>, params: Params): tf.Tensor {
-  const given = within('seed', () => immediate(calledWithParams(seed, params, 'sde: seed'))) as tf.Tensor | undefined;
-  if (!(given instanceof tf.Tensor) || given.size !== 1)
-    throw new ShapeError(
-      'bad-seed',
-      'sde: seed(params) must give one number as a tensor, '
-        + `not ${given instanceof tf.Tensor ? `one of shape [${given.shape.join(', ')}]` : shown(given)}.`,
-    );
-  return tf.reshape(given, []);
+  const expected = {code: 'bad-seed', ...scalar, label: 'sde: seed(params)'};
+  return tf.reshape(
+    returned('seed', () => calledWithParams(seed, params, 'sde: seed'), expected),
+    [],
+  );
 }
 
 function incrementsOf(seed: tf.Tensor, t: tf.Tensor, h: tf.Tensor, shape: Shape): Increments {

@@ -95,11 +95,18 @@ function ofNumbers(t: Float64Array, given: Numeric, kind: SignalKind, maxGap: nu
 function ofTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Signal {
   const [, ...shape] = tensor.shape;
   check(t, tensor.size, tensor.shape, kind);
+  if (kind === 'cubic' && t.length > maxKnots)
+    throw new OptionError(
+      'signal-kind',
+      `signal: with kind 'cubic' and samples that are variables or functions of params, ${t.length} samples need a `
+        + `matrix of ${t.length} rows and columns. At most ${maxKnots} are allowed; 'linear' has no limit.`,
+      {samples: t.length},
+    );
   return {
     kind,
     t,
     shape,
-    ...interpolated(kind, new Knots(t, tableOfTensor(t, tensor, kind))),
+    ...interpolated(kind, new Knots(t, tableOf(t, tensor, shape))),
     get values() {
       return numbersOf(tensor);
     },
@@ -195,69 +202,42 @@ function requireFinite(t: Float64Array, values: Float64Array): void {
   );
 }
 
-/** What stands at a sample, by its index. */
-type Rows = (index: tf.Tensor) => tf.Tensor;
-
-/** Samples as an interpolator reads them. */
-interface Table {
-  /** Of one sample. */
-  readonly shape: readonly number[];
-  readonly value: Rows;
-  /** From one sample to the next. */
-  readonly rise: Rows;
-  /** Second derivative of the natural spline. */
-  readonly bend: Rows;
-}
-
-/** Numbers are constants of a program. */
-function tableOf(t: Float64Array, values: Float64Array, shape: readonly number[]): Table {
-  const size = values.length / t.length;
-  const rises = differences(values, size);
-  let bends: Float64Array | undefined;
-  const rows =
-    (numbers: Float64Array): Rows =>
-    index =>
-      pick(numbers, shape, index);
-  return {
-    shape,
-    value: rows(values),
-    rise: rows(rises),
-    bend: index => pick((bends ??= secondDerivatives(t, values)), shape, index),
-  };
-}
-
 /** The spline through so many unknown samples is made by a matrix of as many rows and columns: 8 MB of constants. */
 const maxKnots = 1000;
 
-/** Samples that are unknowns, or depend on them; the spline's second derivatives are linear in them. */
-function tableOfTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Table {
+/** Samples as an interpolator reads them, by index. */
+interface Table {
+  /** Of one sample. */
+  readonly shape: readonly number[];
+  value(index: tf.Tensor): tf.Tensor;
+  /** From one sample to the next. */
+  rise(index: tf.Tensor): tf.Tensor;
+  /** Second derivative of the natural spline, which is linear in the samples. */
+  bend(index: tf.Tensor): tf.Tensor;
+}
+
+/** @param samples as numbers, or as a tensor if they are unknowns or depend on them: [samples, ...shape] */
+function tableOf(t: Float64Array, samples: tf.Tensor | Float64Array, shape: readonly number[]): Table {
   const n = t.length;
-  const [, ...shape] = tensor.shape;
-  if (kind === 'cubic' && n > maxKnots)
-    throw new OptionError(
-      'signal-kind',
-      `signal: with kind 'cubic' and samples that are variables or functions of params, ${n} samples need a matrix `
-        + `of ${n} rows and columns. At most ${maxKnots} are allowed; 'linear' has no limit.`,
-      {samples: n},
-    );
-  const rows =
-    (of: () => tf.Tensor): Rows =>
-    index =>
-      tf.gather(of(), tf.cast(index, 'int32'));
-  const value = rows(() => tensor);
-  const identity = new Float64Array(n * n).map((_, i) => (i % (n + 1) === 0 ? 1 : 0));
+  const constant = (numbers: Float64Array): tf.Tensor => constantTensor(numbers, [n, ...shape]);
+  const identity = (): Float64Array => new Float64Array(n * n).map((_, i) => (i % (n + 1) === 0 ? 1 : 0));
+  const second = once(() => secondDerivatives(t, samples instanceof tf.Tensor ? identity() : samples));
+  const bends = (): tf.Tensor => {
+    if (!(samples instanceof tf.Tensor)) return constant(second());
+    const rows = tf.reshape(samples, [n, samples.size / n]);
+    return tf.reshape(tf.matMul(constantTensor(second(), [n, n]), rows), samples.shape);
+  };
+  const value = (index: tf.Tensor): tf.Tensor =>
+    rowOf(samples instanceof tf.Tensor ? samples : constant(samples), index);
   return {
     shape,
     value,
     rise: index => tf.sub(value(tf.add(index, 1)), value(index)),
-    bend: rows(() =>
-      tf.reshape(
-        tf.matMul(constantTensor(secondDerivatives(t, identity), [n, n]), tf.reshape(tensor, [n, tensor.size / n])),
-        tensor.shape,
-      ),
-    ),
+    bend: index => rowOf(bends(), index),
   };
 }
+
+const rowOf = (table: tf.Tensor, index: tf.Tensor): tf.Tensor => tf.gather(table, tf.cast(index, 'int32'));
 
 /** Where a time lies: in the interval from sample `index` on, `share` of its `width` behind its start. */
 interface Place {
@@ -391,8 +371,8 @@ class Knots {
     const known = tf.logicalAnd(tf.greaterEqual(by, first), tf.lessEqual(by, last));
     const inside = tf.clipByValue(by, first, last);
     const index = tf.clipByValue(this.lastUpTo(inside), 0, this.count - 2);
-    const width = pick(this.widths, [], index);
-    return {index, width, share: tf.div(tf.sub(tf.where(known, time, inside), pick(this.t, [], index)), width), known};
+    const width = pick(this.widths, index);
+    return {index, width, share: tf.div(tf.sub(tf.where(known, time, inside), pick(this.t, index)), width), known};
   }
 
   /** A rate of change, zero beyond the samples. */
@@ -415,10 +395,8 @@ function differences(values: Float64Array, size: number): Float64Array {
   return Float64Array.from({length: values.length - size}, (_, i) => values[i + size] - values[i]);
 }
 
-function pick(table: Float64Array, shape: readonly number[], index: tf.Tensor): tf.Tensor {
-  const size = shape.reduce((product, n) => product * n, 1);
-  return tf.gather(constantTensor(table, [table.length / size, ...shape]), tf.cast(index, 'int32'));
-}
+const pick = (numbers: Float64Array, index: tf.Tensor): tf.Tensor =>
+  rowOf(constantTensor(numbers, [numbers.length]), index);
 
 /** The value at a time, and its rate of change. */
 interface Interpolator {
@@ -450,67 +428,49 @@ function linear(knots: Knots): Interpolator {
   };
 }
 
-/** s = (1−u) a + u b + w²/6 · [((1−u)³ − (1−u)) A + (u³ − u) B], A and B the second derivatives at the ends. */
-function cubic(knots: Knots): Interpolator {
-  if (knots.count < 3) return linear(knots);
-  const {table} = knots;
-  const moving = (time: tf.Tensor): void => noteBreaks(knots.onsets, time);
-  const hump = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(x, tf.square(x)), x);
-  const slope = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(3, tf.square(x)), 1);
-  return {
-    at(time) {
-      moving(time);
-      const {index, share: u, width} = knots.place(time);
-      const next = tf.add(index, 1);
-      const w = tf.sub(1, u);
-      const line = tf.add(tf.mul(w, table.value(index)), tf.mul(u, table.value(next)));
-      const bend = tf.add(tf.mul(hump(w), table.bend(index)), tf.mul(hump(u), table.bend(next)));
-      return tf.add(line, tf.mul(tf.div(tf.square(width), 6), bend));
-    },
-    rate(time) {
-      moving(time);
-      return knots.rate(time, knots.edges, ({index, share: u, width}) => {
-        const bend = tf.sub(
-          tf.mul(slope(u), table.bend(tf.add(index, 1))),
-          tf.mul(slope(tf.sub(1, u)), table.bend(index)),
-        );
-        return tf.add(tf.div(table.rise(index), width), tf.mul(tf.div(width, 6), bend));
-      });
-    },
-  };
-}
-
-/**
- * a + u Δ + u (1 − u)² (δ − Δ): Δ the rise over the interval, δ its width times the slope before; in the first interval
- * a line.
- */
-function hermite(knots: Knots): Interpolator {
-  if (knots.count < 3) return linear(knots);
-  const {table, widths} = knots;
-  const rises = ({index, width}: Place): {rise: tf.Tensor; before: tf.Tensor} => {
+/** In a cubic piece with the share u of its width: the line from sample to sample, and u (1 − u)(e + u f). */
+const bulges: {readonly [kind in 'cubic' | 'hermite']: (knots: Knots, place: Place) => [e: tf.Tensor, f: tf.Tensor]} = {
+  /** e = −w²(2A + B)/6 and f = −w²(B − A)/6, with the width w and the second derivatives A and B at the ends. */
+  cubic: ({table}, {index, width}) => {
+    const [a, b] = [table.bend(index), table.bend(tf.add(index, 1))];
+    const unit = tf.div(tf.square(width), -6);
+    return [tf.mul(unit, tf.add(tf.mul(2, a), b)), tf.mul(unit, tf.sub(b, a))];
+  },
+  /** e = −f = δ − Δ: the rise Δ, and the width times the slope before, δ. The first piece is a line. */
+  hermite: ({table, widths}, {index, width}) => {
     const last = tf.maximum(tf.sub(index, 1), 0);
-    return {rise: table.rise(index), before: tf.mul(table.rise(last), tf.div(width, pick(widths, [], last)))};
+    const before = tf.mul(table.rise(last), tf.div(width, pick(widths, last)));
+    const e = tf.sub(before, table.rise(index));
+    return [e, tf.neg(e)];
+  },
+};
+
+const piecewise =
+  (kind: keyof typeof bulges) =>
+  (knots: Knots): Interpolator => {
+    if (knots.count < 3) return linear(knots);
+    const {table} = knots;
+    return {
+      at(time) {
+        noteBreaks(knots.onsets, time);
+        const place = knots.place(time);
+        const {index, share: u} = place;
+        const [e, f] = bulges[kind](knots, place);
+        const bulge = tf.mul(tf.mul(u, tf.sub(1, u)), tf.add(e, tf.mul(u, f)));
+        return tf.add(tf.add(table.value(index), tf.mul(u, table.rise(index))), bulge);
+      },
+      rate(time) {
+        noteBreaks(knots.onsets, time);
+        return knots.rate(time, knots.edges, place => {
+          const {index, share: u, width} = place;
+          const [e, f] = bulges[kind](knots, place);
+          const turning = tf.mul(tf.sub(1, tf.mul(2, u)), tf.add(e, tf.mul(u, f)));
+          const rise = tf.add(table.rise(index), tf.add(turning, tf.mul(tf.mul(u, tf.sub(1, u)), f)));
+          return tf.div(rise, width);
+        });
+      },
+    };
   };
-  return {
-    at(time) {
-      noteBreaks(knots.onsets, time);
-      const place = knots.place(time);
-      const {index, share: u} = place;
-      const {rise, before} = rises(place);
-      const bend = tf.mul(u, tf.square(tf.sub(1, u)));
-      return tf.add(tf.add(table.value(index), tf.mul(u, rise)), tf.mul(bend, tf.sub(before, rise)));
-    },
-    rate(time) {
-      noteBreaks(knots.onsets, time);
-      return knots.rate(time, knots.edges, place => {
-        const {share: u, width} = place;
-        const {rise, before} = rises(place);
-        const bend = tf.mul(tf.sub(1, u), tf.sub(1, tf.mul(3, u)));
-        return tf.div(tf.add(rise, tf.mul(bend, tf.sub(before, rise))), width);
-      });
-    },
-  };
-}
 
 /**
  * Of the natural spline, [samples, ...shape]: a tridiagonal system, diagonally dominant, solved without pivoting
@@ -535,4 +495,9 @@ function secondDerivatives(t: Float64Array, values: Float64Array): Float64Array 
   return bends;
 }
 
-const interpolators: {readonly [K in SignalKind]: (knots: Knots) => Interpolator} = {linear, hold, cubic, hermite};
+const interpolators: {readonly [K in SignalKind]: (knots: Knots) => Interpolator} = {
+  linear,
+  hold,
+  cubic: piecewise('cubic'),
+  hermite: piecewise('hermite'),
+};

@@ -95,7 +95,7 @@ function expectError(f: () => unknown, kind: ErrorClass, code: string, ...words:
 
 describe('errors: shapes', () => {
   it('a force of another shape than q', () => {
-    const words = [/^forces\[0\] returned shape \[\], but q has shape \[2\]/, /Every force has the shape of q/];
+    const words = [/^forces\[0\] must return a tensor of the shape of q, \[2\]; it returned a tensor of shape \[\]/];
     expectError(
       run(({t}) => t),
       ShapeError,
@@ -122,9 +122,9 @@ describe('errors: shapes', () => {
       run(wrong(() => 3)),
       ShapeError,
       'force-shape',
-      /^forces\[0\] must return a tensor of the shape of q, \[2\], not number/,
+      /^forces\[0\] must return a tensor of the shape of q, \[2\]; it returned 3, of type number/,
     );
-    expectError(run(wrong(() => undefined)), ShapeError, 'force-shape', /not undefined/);
+    expectError(run(wrong(() => undefined)), ShapeError, 'force-shape', /it returned nothing/);
   });
 
   it('operations inside a force that do not fit', () => {
@@ -168,7 +168,7 @@ describe('errors: shapes', () => {
       ),
       ShapeError,
       'mass-shape',
-      /^mass must return a tensor, not number/,
+      /^mass must return a tensor; it returned 1, of type number/,
     );
     expectError(run(spring, [[1, 2], [3]]), ShapeError, 'ragged-array', /^mass is not a full array/);
   });
@@ -229,7 +229,7 @@ describe('errors: shapes', () => {
       () => simulate(ofTwo, {y: [1]}, {dt: 0.1, steps: 1}),
       ShapeError,
       'derivative-shape',
-      /^The derivative returned a tensor of shape \[2\], but y has shape \[1\]/,
+      /^The derivative must return a tensor of the shape of y, \[1\]; it returned a tensor of shape \[2\]/,
     );
     expectError(
       () => simulate(ode(wrong<Derivative>(() => 1)), {y: [1]}, {dt: 0.1, steps: 1}),

@@ -624,7 +624,12 @@ describe('simulate: dde', () => {
       refused(() => dde({derivative, delays: [() => tf.scalar(1)]}), OptionError, 'bad-dde', /maxDelay: 10/);
       refused(() => dde({derivative, delays: [3], maxDelay: 2}), OptionError, 'bad-dde', /a delay is 3/);
       const wide = dde({derivative, delays: [() => tf.tensor1d([1, 2])], maxDelay: 2});
-      refused(() => simulate(wide, {y: 1}, run), ShapeError as never, 'bad-delay', /one of shape \[2\]/);
+      refused(
+        () => simulate(wide, {y: 1}, run),
+        ShapeError as never,
+        'bad-delay',
+        /it returned a tensor of shape \[2\]/,
+      );
     });
 
     it('delays that are shorter than a step, longer than what is kept, or not positive', () => {
@@ -663,7 +668,7 @@ describe('simulate: dde', () => {
         () => simulate(wrong, {y: 1}, run),
         ShapeError as never,
         'history-shape',
-        /shape \[2\], but y has shape \[\]/,
+        /of the shape of y, \[\]; it returned a tensor of shape \[2\]/,
       );
     });
 

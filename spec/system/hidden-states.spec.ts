@@ -413,7 +413,7 @@ describe('what hidden states refuse', () => {
     expect(() => simulate(one, {q: 0, v: 0, w: 1} as never, options)).to.throw("it has no 'w'");
     const wide = mechanics({mass: 1, states: {z: {...good, rate: () => tf.zeros([3])}}, forces: ({v}) => tf.neg(v)});
     expect(() => simulate(wide, {q: 0, v: 0}, options)).to.throw(
-      "rate must give a tensor of the state's shape, []; it gave a tensor of shape [3]",
+      'rate must return a tensor of the shape of the state, []; it returned a tensor of shape [3]',
     );
   });
   it('a scheme that adds velocities to positions', () => {

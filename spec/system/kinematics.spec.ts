@@ -143,7 +143,7 @@ describe('what kinematics refuse', () => {
     expect(made(({q, v}) => tf.add(tf.mul(q, v), 1))).to.throw('kinematics must be linear in v');
     expect(made(({q, v}) => tf.mul(q, tf.square(v)))).to.throw('kinematics must be linear in v');
     expect(made(({v}) => v)).to.throw(
-      'kinematics.rate must give a tensor of the shape of q, [2]; it gave a tensor of shape [1]',
+      'kinematics.rate must return a tensor of the shape of q, [2]; it returned a tensor of shape [1]',
     );
     expect(made(({q, v}) => tf.mul(q, v))).not.to.throw();
   });

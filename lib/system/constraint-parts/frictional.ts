@@ -4,11 +4,10 @@
  * impulse, and λ is zero.
  */
 import * as tf from '@tensorflow/tfjs';
-import {ShapeError} from '../../errors.js';
-import {immediate} from '../../trace/trace.js';
 import type {Constraint} from '../constraint-kinds.js';
 import type {Place, RowScale} from '../constraints.js';
 import {borderDistance} from '../impact-law.js';
+import {checked} from '../returned.js';
 import {Contact, joined, split} from './contact.js';
 import {gapTensor, ofPlace, velocitiesAt, type ConstraintContext} from './part.js';
 
@@ -83,14 +82,14 @@ export function slipTensors(
   const {params, motion} = context;
   return slips.map(({slip}, k) =>
     ofPlace(context, `constraints[${index}].slip${k === 0 ? '' : ` ${k}`}`, at, place => {
-      const value = immediate(slip({...velocitiesAt(place, motion), q: place.q, t: place.t, params}));
-      const fits = value instanceof tf.Tensor && (value.size === size || value.size === 2 * size);
-      if (!fits || (value.rank > 0 && value.shape[0] !== size && value.size !== 2))
-        throw new ShapeError(
-          'constraint-shape',
-          `constraints[${index}]: slip must return a tensor of shape [${size}] in the plane or [${size}, 2] in space, for ${size} contact${size === 1 ? '' : 's'}; it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
-          {constraint: index},
-        );
+      const result = slip({...velocitiesAt(place, motion), q: place.q, t: place.t, params});
+      const value = checked(result, `constraints[${index}]: slip`, {
+        code: 'constraint-shape',
+        must: `a tensor of shape [${size}] in the plane or [${size}, 2] in space, one row for each contact`,
+        fits: ({size: all, rank, shape}) =>
+          (all === size || all === 2 * size) && (rank === 0 || shape[0] === size || all === 2),
+        data: {constraint: index},
+      });
       return tf.reshape(value, [size, value.size / size]);
     }),
   );

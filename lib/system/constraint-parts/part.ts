@@ -6,15 +6,16 @@
  * read the whole λ and return the constraint's own rows, [count].
  */
 import * as tf from '@tensorflow/tfjs';
-import {ShapeError} from '../../errors.js';
+import {sameShape} from '../../graph/node.js';
 import type {Tensors} from '../../trace/differentials.js';
 import {derivativeAlong, tracedOnce, transposedProduct} from '../../trace/differentials.js';
-import {constantTensor, immediate, within} from '../../trace/trace.js';
+import {constantTensor, within} from '../../trace/trace.js';
 import {atStage, breaksRead} from '../breaks.js';
 import {coefficientTensor, type CoefficientName} from '../coefficients.js';
 import type {Constraint, ConstraintKind} from '../constraint-kinds.js';
 import type {ConstraintMotion, ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
 import type {Params} from '../params.js';
+import {checked, returned} from '../returned.js';
 
 /** What the constraints of a system share. */
 export interface ConstraintContext {
@@ -224,18 +225,17 @@ export class ConstraintPart {
     const {kind, count} = this;
     const {index} = this.place;
     const compliance = this.coefficient('compliance');
-    return within(`constraints[${index}].condition`, () => {
-      const value = immediate(kind.condition({gap, lambda, compliance, softness, give}));
-      if (!(value instanceof tf.Tensor) || value.size !== count || value.rank !== 1) {
-        const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
-        throw new ShapeError(
-          'constraint-shape',
-          `constraints[${index}]: the condition of ${kind.name} must return a tensor of shape [${count}], one number per row, not ${got}.`,
-          {constraint: index},
-        );
-      }
-      return value;
-    });
+    return returned(
+      `constraints[${index}].condition`,
+      () => kind.condition({gap, lambda, compliance, softness, give}),
+      {
+        code: 'constraint-shape',
+        label: `constraints[${index}]: the condition of ${kind.name}`,
+        must: `a tensor of shape [${count}], one number per row`,
+        fits: ({shape}) => sameShape(shape, [count]),
+        data: {constraint: index},
+      },
+    );
   }
 
   /** Its part of λ. */
@@ -272,15 +272,13 @@ export class ConstraintPart {
 export function gapTensor({gap}: Constraint, index: number, at: Place, context: ConstraintContext): tf.Tensor {
   const {params, motion} = context;
   return ofPlace(context, `constraints[${index}]`, at, place => {
-    const value = immediate(gap({...velocitiesAt(place, motion), q: place.q, t: place.t, params}));
-    if (!(value instanceof tf.Tensor) || value.rank > 1) {
-      const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
-      throw new ShapeError(
-        'constraint-shape',
-        `constraints[${index}] must return a tensor of shape [m] or a scalar, one number a row; it returned ${got}.`,
-        {constraint: index},
-      );
-    }
+    const result = gap({...velocitiesAt(place, motion), q: place.q, t: place.t, params});
+    const value = checked(result, `constraints[${index}]`, {
+      code: 'constraint-shape',
+      must: 'a tensor of shape [m] or a scalar, one number a row',
+      fits: ({rank}) => rank <= 1,
+      data: {constraint: index},
+    });
     return tf.reshape(value, [value.size]);
   });
 }
