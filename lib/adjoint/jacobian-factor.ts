@@ -6,7 +6,7 @@ import type {TransposedSolve} from '../engine/engine.js';
 import {routinesOf} from '../engine/routines.js';
 import type {Analysis, Factor} from '../linear/index.js';
 import {LOSING, lostDigits, Rows, wholeOf, type LostDigits} from '../linear/index.js';
-import {linearFailure} from '../newton/failure.js';
+import {linearFailure} from '../newton/linear-failure.js';
 import type {Element, Part} from '../routine/routine.js';
 import {element} from '../routine/routine.js';
 import type {Push} from '../wasm/writer.js';

@@ -128,8 +128,8 @@ export class ContactForces {
     const {system, iteration, anchor, offsets} = this;
     if (!this.inStep) return;
     const found = system.z.slice();
-    iteration.forget();
-    const status = iteration.find();
+    iteration.discardFactor();
+    const status = iteration.solve();
     let [apart, most] = [0, 0];
     for (let i = offsets.unknown; i < offsets.unknown + anchor.length; i++) {
       apart = Math.max(apart, Math.abs(system.z[i] - found[i]));
@@ -148,7 +148,7 @@ export class ContactForces {
     const a = prepared.traced.unknown.block('a');
     if (a === undefined || h === undefined) return false;
     this.guess();
-    iteration.forget();
+    iteration.discardFactor();
     for (let i = 0; i < a.size; i++) system.z[a.offset + i] = Math.sin(i + 1) / h[0];
     return true;
   }
@@ -158,8 +158,8 @@ export class ContactForces {
     const {relaxation, iteration} = this;
     this.guess();
     relaxation[0] = contactSoftness;
-    let status = iteration.find();
-    if (status === 'singular' && this.accelerate()) status = iteration.find();
+    let status = iteration.solve();
+    if (status === 'singular' && this.accelerate()) status = iteration.solve();
     if (status === 'converged') status = this.settle();
     const found = status === 'converged';
     relaxation[0] = 0;
@@ -213,11 +213,11 @@ export class ContactForces {
   /** From what was found, whole corrections first: between two pieces of the equations they may go to and fro. */
   private again(found: Float64Array): NewtonStatus {
     const {iteration, system} = this;
-    iteration.forget();
-    const status = iteration.find();
+    iteration.discardFactor();
+    const status = iteration.solve();
     if (status === 'converged') return status;
     system.z.set(found);
-    const damped = this.damped.find();
+    const damped = this.damped.solve();
     if (damped !== 'converged') system.z.set(found);
     return damped;
   }
@@ -237,8 +237,8 @@ export class ContactForces {
     for (let tries = 0; tries < mostRelaxations; tries++) {
       const next = share === Infinity ? 1 : Math.max(contactSoftness, share * ratio);
       relaxation[0] = next;
-      iteration.forget();
-      status = share === Infinity ? iteration.find() : this.again(found);
+      iteration.discardFactor();
+      status = share === Infinity ? iteration.solve() : this.again(found);
       if (status === 'converged') {
         if (next === contactSoftness) return status;
         found.set(z);

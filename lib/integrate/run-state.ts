@@ -47,7 +47,7 @@ export interface RunState {
   readonly jumped?: readonly number[];
 }
 
-/** What a step may reuse from the previous one (newton/simplified.ts). */
+/** What a step may reuse from the previous one (newton/simplified-newton.ts). */
 export interface NewtonMemory<N = Float64Array> {
   /** The last step, from which the next guess is extrapolated. */
   readonly last?: {readonly t: number; readonly h: number; readonly z: N};

@@ -1,5 +1,5 @@
 /**
- * The equations of an adaptive step for simplified Newton iterations (newton/simplified.ts): the
+ * The equations of an adaptive step for simplified Newton iterations (newton/simplified-newton.ts): the
  * unknown's blocks in turn if the scheme allows it, otherwise the unknown as one block. The tolerance
  * is that of the step, as far as an error of the unknown affects the state (`AlongStep.effects`).
  */
@@ -43,9 +43,9 @@ export function solvesToTolerance(prepared: Runnable): boolean {
   );
 }
 
-const isPlain = ({jacobian, given, iterations, step, forcing, linear}: Newton): boolean =>
+const isPlain = ({jacobian, hasTolerance, iterations, step, forcing, linear}: Newton): boolean =>
   jacobian === 'by-cost'
-  && !given
+  && !hasTolerance
   && iterations === undefined
   && step.name === 'full'
   && forcing === undefined
@@ -120,7 +120,7 @@ export class SequentialStages implements SequentialSystem {
   readonly delta: Float64Array;
   readonly weights: Float64Array;
   readonly vectors: Vectors;
-  readonly matrixWork: number;
+  readonly jacobianCost: number;
   /** All of the unknown. */
   readonly whole: Float64Array;
   evaluateResidual: () => void = () => undefined;
@@ -187,7 +187,7 @@ export class SequentialStages implements SequentialSystem {
       bound.evaluate();
       return refactor(values);
     };
-    this.matrixWork = compiled.matrices.matrixWork(linear, which);
+    this.jacobianCost = compiled.matrices.matrixWork(linear, which);
     this.buffers = {
       x: executable.buffer('x'),
       last: executable.find('last'),
@@ -209,13 +209,13 @@ export class SequentialStages implements SequentialSystem {
     this.once?.();
   }
 
-  begin(k: number): void {
+  beginBlock(k: number): void {
     this.beginnings[k]?.();
     if (k > 0 || !this.goesOn()) this.predictions[k]();
     this.evaluateResidual = this.residuals[k];
   }
 
-  end(k: number): void {
+  endBlock(k: number): void {
     if (!this.sequential) return;
     const {whole, z} = this;
     const offset = k * z.length;

@@ -122,10 +122,10 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
   for (let halvings = 0, h = h0; ; halvings++, h /= 2) {
     forward.find('h')?.fill(h);
     forward.run('guess');
-    const status = iteration.find();
+    const status = iteration.solve();
     if (status === 'converged') return {z: system.z, h};
     if (halvings < most && status !== 'singular') {
-      iteration.forget();
+      iteration.discardFactor();
       continue;
     }
     const rowName = (row: number): string => traced.unknown.rowName(row);

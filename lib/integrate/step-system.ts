@@ -3,7 +3,12 @@ import type {RoutineFactor, RoutineWriter} from '../engine/wasm/routine.js';
 import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
 import {auto, constraintCoupling} from '../linear/index.js';
 import {routinesOf} from '../engine/routines.js';
-import {type DirectFactor, jacobiansOf, type NonlinearSystem, type SearchText} from '../newton/index.js';
+import {
+  type CompiledFactorization,
+  resolveJacobianUse,
+  type NonlinearSystem,
+  type NewtonRoutine,
+} from '../newton/index.js';
 import {programPart, VectorParts} from '../routine/parts.js';
 import type {Element, Local, Part, RoutineBuilder} from '../routine/routine.js';
 import {abs, div, element, greater, less, max, mul} from '../routine/routine.js';
@@ -31,12 +36,13 @@ function isDear({compiled, traced, options: {newton, ownJacobians}}: Runnable): 
 /** Numbers of the matrix that a step of a grid may leave to the next one; 0 where it leaves none. */
 export function leftMatrixSize(prepared: Runnable): number {
   const {compiled, options} = prepared;
-  if (!compiled.implicit || jacobiansOf(options.newton, {dear: isDear(prepared)}) !== 'auto') return 0;
+  if (!compiled.implicit || resolveJacobianUse(options.newton, {expensiveJacobian: isDear(prepared)}) !== 'auto')
+    return 0;
   return compiled.matrices.matrix?.pattern.columns.length ?? 0;
 }
 
 /** Texts of Newton's iteration by executable, and by what else they depend on. */
-const written = new WeakMap<ForwardExecutable, NonNullable<NonlinearSystem['texts']>>();
+const written = new WeakMap<ForwardExecutable, NonNullable<NonlinearSystem['newtonRoutines']>>();
 
 export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
@@ -44,10 +50,10 @@ export class StepSystem implements NonlinearSystem {
   readonly data?: Float64Array;
   readonly epsilon: number;
   readonly matrixFree: boolean;
-  readonly modelled: boolean;
-  readonly dear: boolean;
+  readonly hasApproximateJacobian: boolean;
+  readonly expensiveJacobian: boolean;
   readonly evaluateResidual: () => void;
-  readonly residualPart: Part;
+  readonly residualCallee: Part;
   readonly evaluateFirstResidual?: () => void;
   readonly pattern: Pattern;
   readonly compiled: NonNullable<NonlinearSystem['compiled']>;
@@ -58,16 +64,16 @@ export class StepSystem implements NonlinearSystem {
   private readonly products?: () => Factor;
   private readonly exactly?: () => Factor;
   private matrixAtHand = true;
-  isChecked: boolean;
-  readonly direct?: NonlinearSystem['direct'];
+  jacobianChecked: boolean;
+  readonly compiledFactorization?: NonlinearSystem['compiledFactorization'];
   /** Where Newton's matrix is the same in all steps of one length. */
   private readonly kept?: SteadyFactor;
   /** 1 for every unknown that is a multiplier, and room for a number of every row; undefined where none is. */
   private readonly multipliers?: {readonly are: Uint8Array; readonly terms: Float64Array};
   /** The matrix at the guess is that of other equations: those of broken constraints. */
   private readonly startsApart: boolean;
-  wasKept = false;
-  readonly texts: NonNullable<NonlinearSystem['texts']>;
+  reusedFactor = false;
+  readonly newtonRoutines: NonNullable<NonlinearSystem['newtonRoutines']>;
 
   constructor(private readonly prepared: Runnable) {
     const {compiled, traced, engine, options} = prepared;
@@ -76,22 +82,25 @@ export class StepSystem implements NonlinearSystem {
     const {linear} = options.newton;
     this.forward = compiled.forward(linear, prepared.keeps);
     let texts = written.get(this.forward);
-    if (texts === undefined) written.set(this.forward, (texts = new Map<string, SearchText>()));
-    this.texts = texts;
+    if (texts === undefined) written.set(this.forward, (texts = new Map<string, NewtonRoutine>()));
+    this.newtonRoutines = texts;
     this.pattern = matrix.pattern;
-    this.modelled = traced.functions.residualModel !== undefined;
+    this.hasApproximateJacobian = traced.functions.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');
-    this.residualPart = programPart(this.forward, 'residual');
+    this.residualCallee = programPart(this.forward, 'residual');
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
     this.residual = this.forward.buffer('R');
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
-    this.dear = isDear(prepared);
+    this.expensiveJacobian = isDear(prepared);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
     const steady =
-      !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.matrices.isSteady('matrix');
+      !this.hasApproximateJacobian
+      && !isMatrixFree(linear)
+      && traced.along === undefined
+      && compiled.matrices.isSteady('matrix');
     const blocks = traced.unknown.blocks.filter(({multiplies}) => multiplies === true);
     if (blocks.length > 0) {
       const size = this.z.length;
@@ -101,11 +110,12 @@ export class StepSystem implements NonlinearSystem {
     this.startsApart = traced.functions.defect !== undefined;
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.matrices.analysis(linear, solverKey(linear), 'matrix'), steady);
-    this.isChecked = compiled.matrices.isChecked('matrix');
-    if (!steady && !this.modelled && !isMatrixFree(linear) && traced.functions.frozen === undefined) {
+    this.jacobianChecked = compiled.matrices.isChecked('matrix');
+    if (!steady && !this.hasApproximateJacobian && !isMatrixFree(linear) && traced.functions.frozen === undefined) {
       const analysis = compiled.matrices.analysisOf(linear, 'matrix');
       if (analysis !== undefined)
-        this.direct = (tries, general, count) => new CompiledFactor(this.forward, analysis, {tries, general, count});
+        this.compiledFactorization = (tries, general, count) =>
+          new CompiledFactor(this.forward, analysis, {tries, general, count});
     }
     this.compiled = {
       vectors: this.forward.vectors,
@@ -113,7 +123,7 @@ export class StepSystem implements NonlinearSystem {
       work: name => this.forward.buffer(name),
       frame: this.forward.buffer('newtonFrame'),
     };
-    if (this.modelled && !isMatrixFree(linear))
+    if (this.hasApproximateJacobian && !isMatrixFree(linear))
       this.exactly = this.bindExact(compiled, compiled.matrices.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.functions.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
@@ -128,7 +138,7 @@ export class StepSystem implements NonlinearSystem {
     const special = first && this.evaluateFirstResidual !== undefined;
     const apart = special && this.startsApart;
     const present = apart ? undefined : this.kept?.present;
-    this.wasKept = present !== undefined;
+    this.reusedFactor = present !== undefined;
     if (present !== undefined) return present;
     this.kept?.forget();
     if (this.products !== undefined && !special) {
@@ -136,7 +146,7 @@ export class StepSystem implements NonlinearSystem {
       return this.products();
     }
     this.matrixAtHand = true;
-    if (!this.isChecked) this.check();
+    if (!this.jacobianChecked) this.check();
     if (special) this.forward.run('startJacobian');
     else this.evaluateJacobian();
     const factor = this.refactor(this.values);
@@ -157,7 +167,7 @@ export class StepSystem implements NonlinearSystem {
 
   private check(): void {
     this.prepared.compiled.matrices.check('matrix', this.forward, 'jacobian', 'J');
-    this.isChecked = true;
+    this.jacobianChecked = true;
   }
 
   scaleRows(weights: Float64Array, scale: Float64Array): boolean {
@@ -179,7 +189,7 @@ export class StepSystem implements NonlinearSystem {
    * state's, each over the powers of h between them; positions that a step rounds are off by ε|q|/h^p there. A multiplier's
    * is what makes as much in one of the equations it appears in as all other unknowns do.
    */
-  readonly writeExtents = (b: RoutineBuilder, to: Float64Array, system: () => NonlinearSystem): void => {
+  readonly emitTypicalSizes = (b: RoutineBuilder, to: Float64Array, system: () => NonlinearSystem): void => {
     const {data, z, forward} = this;
     const {state, unknown} = this.prepared.traced;
     const all = new VectorParts(forward.vectors, () => routinesOf(forward)?.vectors);
@@ -304,7 +314,7 @@ export class StepSystem implements NonlinearSystem {
 }
 
 /** The kernels of a factor in compiled routines. */
-class CompiledFactor implements DirectFactor {
+class CompiledFactor implements CompiledFactorization {
   constructor(
     private readonly forward: ForwardExecutable,
     private readonly analysis: Analysis,

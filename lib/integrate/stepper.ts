@@ -8,10 +8,10 @@ import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {Newton, NewtonStatus} from '../newton/index.js';
 import {
-  beginSearch,
-  countSearch,
-  fewIterations,
-  isStraight,
+  beginSolve,
+  addCounts,
+  simplifiedMaxIterations,
+  isPlainNewton,
   NewtonIteration,
   newtonStatuses,
   SimplifiedNewton,
@@ -171,13 +171,13 @@ export class Stepper {
         this.sequential,
         {
           kappa: Math.min(tight, kappa),
-          coarsest: kappa,
-          stalled: Math.max(
+          acceptOnStall: kappa,
+          acceptOnStallFresh: Math.max(
             Math.min(mostOfRounding, badCondition * roundingShare(rtol)),
             repeatable ? 0 : largestShare,
           ),
           repeatable,
-          maxIterations: repeatable ? options.newton.maxIterations : fewIterations,
+          maxIterations: repeatable ? options.newton.maxIterations : simplifiedMaxIterations,
         },
         counters,
       );
@@ -213,7 +213,7 @@ export class Stepper {
         this.contacts = ContactForces.of(prepared, whole, this.system, this.iteration, this.counters);
     }
     const plain = this.errors === undefined && this.contacts === undefined && !recordIterations;
-    const isAlike = this.system === undefined ? !compiled.implicit : isStraight(options.newton, this.system);
+    const isAlike = this.system === undefined ? !compiled.implicit : isPlainNewton(options.newton, this.system);
     if (plain && isAlike) this.alike = whole;
   }
 
@@ -288,14 +288,14 @@ export class Stepper {
     if (system === undefined) return this.ended(blocks, blocks.take(count, keepEnds));
     // An iteration is made where one is needed: for its functions in JavaScript.
     const {frame} = system.compiled;
-    beginSearch(frame, system, false);
+    beginSolve(frame, system, false);
     let code: number;
     try {
       code = blocks.take(count, keepEnds);
     } catch (error) {
-      code = this.iteration.failedBy(error);
+      code = this.iteration.statusOfError(error);
     } finally {
-      countSearch(frame, counters);
+      addCounts(frame, counters);
     }
     this.residuals += counters.residualEvaluations - before;
     return this.ended(blocks, code);
@@ -393,12 +393,12 @@ export class Stepper {
     const solvedBy = (find: () => NewtonStatus | undefined): Part =>
       valuePart(() => newtonStatuses.indexOf(find() ?? 'newton-diverged'));
     const solve = ((): StepParts['solve'] => {
-      if (simplified !== undefined) return b => b.result(solvedBy(() => host.owner.simplified?.find()));
+      if (simplified !== undefined) return b => b.result(solvedBy(() => host.owner.simplified?.solve()));
       if (system === undefined) return undefined;
       return b => {
         b.call(programPart(forward, 'guess'));
         if (contacts !== undefined) return b.result(solvedBy(() => host.owner.contacts?.find(host.owner.state)));
-        return this.iteration.write(b, {
+        return this.iteration.emit(b, {
           get iteration() {
             return host.owner.iteration;
           },
@@ -441,7 +441,7 @@ export class Stepper {
     const {state, system, ownIteration, lastStep} = this;
     const matrix = ownIteration?.keepsFactor === true ? system?.matrixValues : undefined;
     // What is not kept here may not serve the next step either.
-    if (matrix === undefined) ownIteration?.forget();
+    if (matrix === undefined) ownIteration?.discardFactor();
     const place = new Float64Array(state.length + (matrix === undefined ? 0 : 1 + matrix.length));
     place.set(state);
     if (matrix !== undefined) {
@@ -455,7 +455,7 @@ export class Stepper {
     const {state, system} = this;
     const {length} = state;
     state.set(place.subarray(0, length));
-    this.ownIteration?.forget();
+    this.ownIteration?.discardFactor();
     if (system === undefined || place.length === length) return;
     this.lastStep = place[length];
     this.iteration.resume(system.factorOf(place.subarray(length + 1)));
@@ -470,7 +470,7 @@ export class Stepper {
       last: last?.z === undefined ? undefined : {t: last.t, h: last.h, z: last.z.slice()},
       rate: simplified.rate,
       h: lastStep,
-      matrix: simplified.keeps ? matrixValues.slice() : undefined,
+      matrix: simplified.hasFactor ? matrixValues.slice() : undefined,
     };
   }
 
@@ -492,12 +492,12 @@ export class Stepper {
     const {simplified, sequential, system} = this;
     const call = this.attemptCall(narrow);
     if (simplified !== undefined) {
-      if (h !== this.lastStep) simplified.forget();
+      if (h !== this.lastStep) simplified.discardFactor();
       if (sequential !== undefined) [sequential.t, sequential.h] = [t, h];
     }
     if (this.recordIterations) this.iterations = [];
     // A kept factor belongs to a step length.
-    if (system !== undefined && (h !== this.lastStep || this.repeatable)) this.iteration.forget();
+    if (system !== undefined && (h !== this.lastStep || this.repeatable)) this.iteration.discardFactor();
     this.lastStep = h;
     if (system === undefined || this.contacts !== undefined) return call(t, h);
     return this.iteration.run(() => call(t, h));

@@ -13,20 +13,20 @@ export interface Rows {
 const mostCoupled = 24;
 
 export class BlockDiagonal {
-  /** By unknown. */
+  /** The group of every unknown. */
   readonly groupOf: Int32Array;
-  /** Where a group's unknowns begin, [groups + 1]. */
+  /** The first unknown of every group, [groups + 1]. */
   readonly begins: Int32Array;
   readonly unknowns: Int32Array;
-  /** Where its [size, size] inverse begins. */
+  /** Offset of every group's inverse, [size, size]. */
   readonly squares: Int32Array;
   readonly inverse: Float64Array;
   values: Float64Array = new Float64Array(0);
-  /** Where rows and columns of the groups are among the values, −1 where there is nothing. */
+  /** Indices of the groups' entries among the values; −1 for an entry that is zero by structure. */
   private readonly entries: Int32Array;
   private readonly square: Float64Array;
 
-  /** Undefined where a group is too large. */
+  /** The block diagonal of a pattern; undefined if a group is too large. */
   static of(pattern: Rows): BlockDiagonal | undefined {
     const groups = coupled(pattern);
     return groups.some(({length}) => length > mostCoupled) ? undefined : new BlockDiagonal(pattern, groups);

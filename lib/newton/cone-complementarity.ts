@@ -47,7 +47,7 @@ const closed = [[1e-6, 1e-5, 1e-4], [1e-3]] as const;
 const excessive = 10;
 /** An error so many times the speed is no way to a solution. */
 const lost = 100;
-/** Of contacts in single Newton steps. A step is off by rounding over it: with 1e-7 laws stayed off by 1e-9 m/s. */
+/** Softness of contacts in single Newton steps. Their error is rounding over it: 1e-7 left laws off by 1e-9 m/s. */
 const softness = 1e-5;
 /**
  * Rounds of the proximal point method: where bodies are wedged, laws may tell impulses only by gaps that are nearly closed, and a round moves impulses

@@ -29,7 +29,7 @@ export class ConeContacts {
   readonly table: ContactTable;
   /** D of contacts, [contacts, 3, 3], which a solver writes before it asks for the matrix. */
   readonly stiffness: Float64Array;
-  /** Those that count: `attend` says which, after `load` all that move anything. */
+  /** Active contacts: all that move anything after `load`; `attend` chooses among them. */
   contacts: Int32Array;
   private readonly all: Int32Array;
   private moving: Int32Array;

@@ -7,7 +7,7 @@
 import {invert} from './block-diagonal.js';
 import type {ConeContacts} from './cone-contacts.js';
 
-/** Of the way to the border. */
+/** Share of the way to the cone's border that a step takes. */
 const fraction = 0.995;
 /**
  * The derivative of the correction becomes less where the last step was shorter than this, and more otherwise, by these factors. They were chosen by hand
@@ -66,7 +66,7 @@ export class ConeInterior {
   private readonly share: Float64Array;
   /** What W dp + W⁻¹ dz is to be. */
   private readonly aim: Float64Array;
-  /** Of |z_T|, by z_T. */
+  /** Derivative of |z_T| by z_T. */
   private readonly slope: Float64Array;
   /** What the slack lacks of being u with its correction. */
   private readonly lack: Float64Array;
@@ -232,7 +232,7 @@ export class ConeInterior {
     }
   }
 
-  /** Where the direction aims at, on the central path, with its own term of second order. */
+  /** The point of the central path that the direction aims at, with its own term of second order. */
   private correct(i: number, between: number): void {
     const {x, y, w, sizes, middle, aim, dp, dz} = this;
     const [n, at] = [sizes[i], 3 * i];

@@ -9,11 +9,11 @@ import type {ContactTable} from './contact-table.js';
 export class ConeMatrix {
   private readonly values: Float64Array;
   private readonly own: Factor;
-  /** Of the entries of A among the values. */
+  /** Indices of A's entries among the values. */
   private readonly fromA: Int32Array;
-  /** Where a contact's part begins in `places`, −1 of contacts that it is not of. */
+  /** Offset of a contact's part in `places`; −1 for contacts that are not part of the matrix. */
   private readonly begins: Int32Array;
-  /** Where rows and columns of a contact's support are among the values. */
+  /** Indices among the values of the rows and columns of a contact's support. */
   private readonly places: Int32Array;
   /** D G of a contact, [rows, support]. */
   private readonly product: Float64Array;

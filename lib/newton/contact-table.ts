@@ -14,7 +14,7 @@ export interface ContactRows {
 export interface ConeStructure {
   /** The pattern of A. */
   readonly a: Rows;
-  /** That of G, [rows, n]. */
+  /** The pattern of G, [rows, n]. */
   readonly g: Rows;
   readonly contacts: readonly ContactRows[];
 }
@@ -23,19 +23,19 @@ export class ContactTable {
   readonly count: number;
   /** How many rows, 1 to 3. */
   readonly sizes: Int32Array;
-  /** Of G, [count, 3]. */
+  /** The rows of G of every contact, [count, 3]. */
   readonly rows: Int32Array;
-  /** Where the unknowns begin that a contact moves, whole groups of A, [count + 1]. */
+  /** Offset in `support` of the unknowns that a contact moves, whole groups of A, [count + 1]. */
   readonly begins: Int32Array;
   readonly support: Int32Array;
-  /** Where its g and y begin, [rows, support] each. */
+  /** Offset of a contact's g and y, [rows, support] each. */
   readonly starts: Int32Array;
   readonly g: Float64Array;
   /** A⁻¹Gᵀ, transposed. */
   readonly y: Float64Array;
   /** G A⁻¹ Gᵀ, [count, 3, 3]. */
   readonly w: Float64Array;
-  /** Where entries of G are in g, contact by contact and row by row. */
+  /** Indices in g of G's entries, contact by contact and row by row. */
   private readonly places: Int32Array;
   private readonly rowPointers: Int32Array;
 

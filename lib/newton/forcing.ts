@@ -50,11 +50,11 @@ export function eisenstatWalker(options: Partial<Forcing> = {}): Forcing {
 }
 
 /** If γη^α of the last correction is below this, it does not limit the decrease of η (§2.1 of the paper). */
-const heldBack = 0.1;
+const safeguardThreshold = 0.1;
 
 /** η of the next correction. @param ratio ‖R‖ over that before @param last η of the correction between them */
 export function nextForcing({gamma, alpha, most}: Forcing, ratio: number, last: number): number {
   const eta = gamma * ratio ** alpha;
-  const held = gamma * last ** alpha;
-  return Math.min(most, held > heldBack ? Math.max(eta, held) : eta);
+  const safeguard = gamma * last ** alpha;
+  return Math.min(most, safeguard > safeguardThreshold ? Math.max(eta, safeguard) : eta);
 }

@@ -22,14 +22,14 @@ import {interpret} from '../routine/interpret.js';
 import {VectorParts, valuePart} from '../routine/parts.js';
 import type {Part, Value} from '../routine/routine.js';
 import {element, RoutineBuilder} from '../routine/routine.js';
-import {linearFailure} from './failure.js';
+import {linearFailure} from './linear-failure.js';
 import {nextForcing} from './forcing.js';
-import {norm, smallestLength} from './norms.js';
+import {norm, minStepLength} from './norms.js';
 import type {Newton} from './options.js';
-import {MatrixChoice, searchByWork} from './descent.js';
-import type {NonlinearSystem, SearchText, workVectors} from './system.js';
-import type {Parts, Settings} from './iteration-text.js';
-import {frameSize, IterationText, newtonStatuses, places, roomForNorms} from './iteration-text.js';
+import {JacobianSelector, energyLineSearch} from './approximate-jacobian.js';
+import type {NonlinearSystem, NewtonRoutine, workVectors} from './system.js';
+import type {NewtonOperations, NewtonSettings} from './emit-newton.js';
+import {frameSize, NewtonEmitter, newtonStatuses, frameSlots, normCapacity} from './emit-newton.js';
 import {Tolerances} from './tolerances.js';
 
 export type NewtonStatus = 'converged' | 'newton-diverged' | 'singular' | 'not-finite';
@@ -46,15 +46,18 @@ export interface NewtonCounters {
 /** What the unrolled adjoint needs of an iteration: where it started, the correction, and the length taken. */
 export type IterationObserver = (z: Float64Array, delta: Float64Array, length: number, first: boolean) => void;
 
-export function jacobiansOf(options: Newton, system: Pick<NonlinearSystem, 'dear'>): 'fresh' | 'chord' | 'auto' {
+export function resolveJacobianUse(
+  options: Newton,
+  system: Pick<NonlinearSystem, 'expensiveJacobian'>,
+): 'fresh' | 'chord' | 'auto' {
   // Damped steps start far from the root, truncated ones are counted in Jacobians.
-  const keep = system.dear === true && options.iterations === undefined && options.step.name === 'full';
+  const keep = system.expensiveJacobian === true && options.iterations === undefined && options.step.name === 'full';
   return options.jacobian !== 'by-cost' ? options.jacobian : keep ? 'auto' : 'fresh';
 }
 
-/** Nothing is decided between a residual and the size of the correction after the next. */
-export const isStraight = (options: Newton, system: NonlinearSystem): boolean =>
-  jacobiansOf(options, system) === 'fresh'
+/** Full steps with a new Jacobian in every iteration: no decision falls between a residual and the next correction. */
+export const isPlainNewton = (options: Newton, system: NonlinearSystem): boolean =>
+  resolveJacobianUse(options, system) === 'fresh'
   && options.iterations === undefined
   && options.step.name === 'full'
   && options.forcing === undefined;
@@ -63,25 +66,25 @@ export const isStraight = (options: Newton, system: NonlinearSystem): boolean =>
  * Sets what a search begins with: iterations on one executable share the array.
  * @param keepsFactor a factor of an earlier search is at hand
  */
-export function beginSearch(
+export function beginSolve(
   frame: Float64Array,
-  {isChecked}: Pick<NonlinearSystem, 'isChecked'>,
+  {jacobianChecked}: Pick<NonlinearSystem, 'jacobianChecked'>,
   keepsFactor: boolean,
 ): void {
-  frame[places.factored] = keepsFactor ? 1 : 0;
-  frame[places.direct] = isChecked === true ? 1 : 0;
+  frame[frameSlots.hasFactor] = keepsFactor ? 1 : 0;
+  frame[frameSlots.mayFactorCompiled] = jacobianChecked === true ? 1 : 0;
 }
 
-/** Adds what searches did to the counters. */
-export function countSearch(frame: Float64Array, counters: NewtonCounters): void {
-  counters.newtonIterations += frame[places.iterations];
-  counters.residualEvaluations += frame[places.residuals];
-  counters.jacobianEvaluations += frame[places.factorizations];
-  counters.factorizations += frame[places.factorizations];
-  frame.fill(0, places.iterations, places.factorizations + 1);
+/** Adds the counts of Newton solves since the last call to a run's counters, and clears them. */
+export function addCounts(frame: Float64Array, counters: NewtonCounters): void {
+  counters.newtonIterations += frame[frameSlots.iterations];
+  counters.residualEvaluations += frame[frameSlots.residuals];
+  counters.jacobianEvaluations += frame[frameSlots.factorizations];
+  counters.factorizations += frame[frameSlots.factorizations];
+  frame.fill(0, frameSlots.iterations, frameSlots.factorizations + 1);
 }
 
-/** The iteration whose functions in JavaScript a text calls. */
+/** Holds the iteration whose JavaScript functions a compiled routine calls. */
 export interface Host {
   readonly iteration: NewtonIteration;
 }
@@ -91,22 +94,22 @@ export class NewtonIteration {
   cause: StiffgradError | undefined;
   private readonly delta: Float64Array;
   /** Estimate of the next correction, by the present factor. */
-  private readonly next: Float64Array;
+  private readonly nextDelta: Float64Array;
   private readonly base: Float64Array;
   private readonly tolerances: Tolerances;
   private readonly frame: Float64Array;
   private readonly norms: Float64Array;
-  private readonly moreNorms: number[] = [];
-  private factored: Factor | undefined;
-  /** ‖R‖₂ of the residual that the last correction was forced at. */
-  private forcedAt = 0;
-  private readonly choice: MatrixChoice;
+  private readonly extraNorms: number[] = [];
+  private factor: Factor | undefined;
+  /** ‖R‖₂ at the last inexact solve; 0 before the first. */
+  private forcingNorm = 0;
+  private readonly selector: JacobianSelector;
   private readonly vectors: Vectors;
   private readonly jacobian: 'fresh' | 'chord' | 'auto';
-  private text: SearchText | undefined;
+  private routine: NewtonRoutine | undefined;
 
   /**
-   * @param linearized the first iteration belongs to the guess and is not counted
+   * @param linearizedGuess the first iteration belongs to the guess and is not counted
    * @param observe told of every iteration; the last correction is then a full iteration too, so that
    *   what is told is all that was done
    */
@@ -114,287 +117,305 @@ export class NewtonIteration {
     private readonly options: Newton,
     private readonly system: NonlinearSystem,
     private readonly counters: NewtonCounters,
-    private readonly linearized = false,
+    private readonly linearizedGuess = false,
     private readonly observe?: IterationObserver,
   ) {
     const n = system.z.length;
     const {compiled} = system;
     this.vectors = compiled?.vectors ?? plainVectors;
-    this.jacobian = jacobiansOf(options, system);
+    this.jacobian = resolveJacobianUse(options, system);
     const work = (name: (typeof workVectors)[number]): Float64Array => compiled?.work(name) ?? new Float64Array(n);
     this.delta = work('delta');
-    this.next = work('nextDelta');
+    this.nextDelta = work('nextDelta');
     this.base = work('base');
     this.frame = compiled?.frame ?? new Float64Array(frameSize);
-    this.norms = this.frame.subarray(places.recorded + 1);
-    const flags = {frame: this.frame, scaled: places.scaled, floored: places.floored};
-    const vectors = {weights: work('weights'), rowScale: work('rowScale'), extents: work('extents')};
-    this.tolerances = new Tolerances(system, options.tolerance, this.vectors, vectors, flags, () => this.evaluate());
-    this.choice = new MatrixChoice(system.modelled, system.matrixFree);
+    this.norms = this.frame.subarray(frameSlots.normCount + 1);
+    const flags = {
+      frame: this.frame,
+      hasRowScales: frameSlots.hasRowScales,
+      hasRoundoffFloor: frameSlots.hasRoundoffFloor,
+    };
+    const vectors = {weights: work('weights'), rowScale: work('rowScale'), typicalSizes: work('typicalSizes')};
+    this.tolerances = new Tolerances(system, options.tolerance, this.vectors, vectors, flags, () =>
+      this.evaluateResidual(),
+    );
+    this.selector = new JacobianSelector(system.hasApproximateJacobian, system.matrixFree);
   }
 
-  /** ‖R‖₂ at the start of every iteration of the last search. */
+  /** ‖R‖₂ at the start of every iteration of the last Newton solve. */
   get history(): number[] {
-    const {frame, norms, moreNorms} = this;
-    const recorded = frame[places.recorded];
-    return [...norms.subarray(0, recorded), ...(recorded > norms.length ? moreNorms : [])];
+    const {frame, norms, extraNorms} = this;
+    const recorded = frame[frameSlots.normCount];
+    return [...norms.subarray(0, recorded), ...(recorded > norms.length ? extraNorms : [])];
   }
 
-  /** Norms for which the array has no room. */
-  private note(iteration: number, norm: number): void {
-    if (iteration === roomForNorms) this.moreNorms.length = 0;
-    this.moreNorms.push(norm);
+  /** Keeps a norm for which the frame has no room. */
+  private recordNorm(iteration: number, norm: number): void {
+    if (iteration === normCapacity) this.extraNorms.length = 0;
+    this.extraNorms.push(norm);
   }
 
-  /** Drops the kept factor: the step length or the problem has changed. */
-  forget(): void {
-    this.factored = undefined;
+  /** Discards the factor, as the step length or the problem has changed. */
+  discardFactor(): void {
+    this.factor = undefined;
   }
 
   /** The next step may begin with the factor of this one's last matrix. */
   get keepsFactor(): boolean {
-    return this.jacobian === 'auto' && this.factored !== undefined;
+    return this.jacobian === 'auto' && this.factor !== undefined;
   }
 
-  /** Goes on with the factor of a matrix that an iteration kept. */
+  /** Adopts the factor that another iteration kept. */
   resume(factor: Factor): void {
-    this.factored = factor;
+    this.factor = factor;
   }
 
-  /** From the guess in z to the root in z. A linear problem takes one iteration and its test. */
-  find(): NewtonStatus {
-    const text = (this.text ??= this.ownText());
+  /** Solves for the root, from the guess in z; the root is left in z. A linear problem takes one iteration. */
+  solve(): NewtonStatus {
+    const text = (this.routine ??= this.sharedRoutine());
     text.host.iteration = this;
-    return newtonStatuses[this.run(text.search)];
+    return newtonStatuses[this.run(text.solve)];
   }
 
-  private ownText(): SearchText {
-    const {texts = new Map<string, SearchText>()} = this.system;
+  private sharedRoutine(): NewtonRoutine {
+    const {newtonRoutines = new Map<string, NewtonRoutine>()} = this.system;
     const key = JSON.stringify(this.settings);
-    let text = texts.get(key);
+    let text = newtonRoutines.get(key);
     if (text === undefined) {
       const [b, host] = [new RoutineBuilder(), {iteration: this as NewtonIteration}];
-      b.return(this.write(b, host));
-      texts.set(key, (text = {host, search: interpret(b.routine)}));
+      b.return(this.emit(b, host));
+      newtonRoutines.set(key, (text = {host, solve: interpret(b.routine)}));
     }
     return text;
   }
 
-  /** Runs a routine that contains the text. @returns what it returns, or the number of a status where a factorization or a solve failed */
+  /**
+   * Runs a routine that contains this iteration.
+   * @returns the routine's result, or the number of a status if a factorization or a linear solve failed
+   */
   run(search: () => number): number {
     const {frame} = this;
     this.cause = undefined;
-    beginSearch(frame, this.system, this.factored !== undefined);
+    beginSolve(frame, this.system, this.factor !== undefined);
     try {
       const found = search();
-      if (frame[places.factored] === 0) this.factored = undefined;
+      if (frame[frameSlots.hasFactor] === 0) this.factor = undefined;
       return found;
     } catch (error) {
-      return this.failedBy(error);
+      return this.statusOfError(error);
     } finally {
-      countSearch(frame, this.counters);
+      addCounts(frame, this.counters);
     }
   }
 
-  /** The number of the status of a search that a factorization or a solve ended. @throws any other error */
-  failedBy(error: unknown): number {
+  /** The number of the status for an error of a factorization or a linear solve. @throws any other error */
+  statusOfError(error: unknown): number {
     const {status, cause} = linearFailure(error);
     this.cause = cause;
-    this.forget();
+    this.discardFactor();
     return newtonStatuses.indexOf(status);
   }
 
   /**
-   * Writes the search from the guess in z to the root in z.
-   * @param host whose functions in JavaScript it calls: a text outlives an iteration, and serves others on the same arrays
+   * Emits the iteration from the guess in z to the root in z.
+   * @param host holds the iteration whose JavaScript functions are called: a routine outlives an iteration, and serves
+   *   others on the same arrays
    * @returns a variable with the number of its status
    */
-  write(b: RoutineBuilder, host: Host = {iteration: this}): Value {
-    return new IterationText(b, this.parts(host), this.settings).search();
+  emit(b: RoutineBuilder, host: Host = {iteration: this}): Value {
+    return new NewtonEmitter(b, this.operations(host), this.settings).emit();
   }
 
-  /** What its text depends on beside its programs. */
-  get settings(): Settings {
+  /** The values that are constants of the emitted routine. */
+  get settings(): NewtonSettings {
     const {options, system} = this;
     return {
-      budget: options.iterations ?? options.maxIterations,
+      iterationLimit: options.iterations ?? options.maxIterations,
       truncated: options.iterations !== undefined,
       jacobian: this.jacobian,
       damped: options.step.name !== 'full',
-      forced: options.forcing !== undefined,
-      special: system.evaluateFirstResidual !== undefined,
-      linearized: this.linearized,
-      modelled: system.modelled,
+      inexact: options.forcing !== undefined,
+      hasFirstResidual: system.evaluateFirstResidual !== undefined,
+      linearizedGuess: this.linearizedGuess,
+      hasApproximateJacobian: system.hasApproximateJacobian,
       matrixFree: system.matrixFree,
-      floors: options.tolerance.absolute === 0 && system.writeExtents !== undefined,
+      usesRoundoffFloor: options.tolerance.absolute === 0 && system.emitTypicalSizes !== undefined,
       epsilon: system.epsilon,
       observed: this.observe !== undefined,
-      ...this.tolerances.unit,
+      ...this.tolerances.effective,
     };
   }
 
-  private parts(host: Host): Parts {
-    const {system, vectors, frame, delta, next, base} = this;
-    const {z, residual, direct} = system;
-    const {weights, rowScale, extents} = this.tolerances.arrays;
-    const all = new VectorParts(vectors, () => system.compiled?.kernels());
+  private operations(host: Host): NewtonOperations {
+    const {system, vectors, frame, delta, nextDelta, base} = this;
+    const {z, residual, compiledFactorization} = system;
+    const {weights, rowScale, typicalSizes} = this.tolerances.arrays;
+    const operations = new VectorParts(vectors, () => system.compiled?.kernels());
     const flag = (run: () => boolean): Part => valuePart(() => (run() ? 1 : 0));
     const factor: Part = {run: first => host.iteration.refactor(first === 1)};
     const scaleRows: Part = {run: (size, first) => host.iteration.tolerances.scaleRows(size, first)};
-    const [solveDelta, solveNext] = [delta, next].map((x): Part => ({run: () => host.iteration.solve(x)}));
-    const [tries, general] = [element(frame, places.direct), element(frame, places.general)];
-    const count = element(frame, places.factorizations);
-    const inline = this.isStraight ? direct?.(tries, general, count) : undefined;
+    const [solveDelta, solveNext] = [delta, nextDelta].map((x): Part => ({run: () => host.iteration.solveLinear(x)}));
+    const [mayFactorCompiled, factoredInJs] = [
+      element(frame, frameSlots.mayFactorCompiled),
+      element(frame, frameSlots.factoredInJs),
+    ];
+    const count = element(frame, frameSlots.factorizations);
+    const compiledFactor = this.isPlainNewton
+      ? compiledFactorization?.(mayFactorCompiled, factoredInJs, count)
+      : undefined;
     return {
       frame,
-      residual: system.residualPart ?? {run: () => system.evaluateResidual()},
+      residual: system.residualCallee ?? {run: () => system.evaluateResidual()},
       firstResidual: {run: () => system.evaluateFirstResidual?.()},
-      factor: inline?.factor(factor) ?? factor,
-      solveDelta: inline?.solve(solveDelta, delta) ?? solveDelta,
-      solveNext: inline?.solve(solveNext, next) ?? solveNext,
+      factor: compiledFactor?.factor(factor) ?? factor,
+      solveDelta: compiledFactor?.solve(solveDelta, delta) ?? solveDelta,
+      solveNext: compiledFactor?.solve(solveNext, nextDelta) ?? solveNext,
       norm: valuePart(() => norm(vectors, residual)),
-      sumOfSquares: all.sumOfSquares(residual),
-      largestResidual: all.largest(residual),
-      largestUnknown: all.largest(z),
-      weigh: all.weigh(weights, z, base, delta),
-      addFloors: all.advance(weights, weights, extents),
-      writeExtents: b => system.writeExtents?.(b, extents, () => host.iteration.system),
-      shareOfDelta: all.largestRatio(delta, weights),
-      shareOfNext: all.largestRatio(next, weights),
-      scaledResidual: all.largestRatio(residual, rowScale),
-      depart: all.depart(z, base, delta),
-      takeNext: all.advance(z, z, next),
-      retreat: all.copy(z, base),
-      handOn: all.copy(delta, next),
-      scaleRows: inline?.scaleRows(scaleRows, weights, rowScale) ?? scaleRows,
-      withoutScale: {run: () => host.iteration.tolerances.withoutScale()},
-      isDeltaRounding: flag(() => host.iteration.isRounding(delta)),
-      isNextRounding: flag(() => host.iteration.isRounding(next)),
+      sumOfSquares: operations.sumOfSquares(residual),
+      largestResidual: operations.largest(residual),
+      largestUnknown: operations.largest(z),
+      computeWeights: operations.weigh(weights, z, base, delta),
+      addRoundoffFloor: operations.advance(weights, weights, typicalSizes),
+      emitTypicalSizes: b => system.emitTypicalSizes?.(b, typicalSizes, () => host.iteration.system),
+      deltaRatio: operations.largestRatio(delta, weights),
+      nextRatio: operations.largestRatio(nextDelta, weights),
+      scaledResidual: operations.largestRatio(residual, rowScale),
+      saveAndStep: operations.depart(z, base, delta),
+      applyNext: operations.advance(z, z, nextDelta),
+      restoreBase: operations.copy(z, base),
+      shiftCorrection: operations.copy(delta, nextDelta),
+      scaleRows: compiledFactor?.scaleRows(scaleRows, weights, rowScale) ?? scaleRows,
+      resetRowScales: {run: () => host.iteration.tolerances.resetRowScales()},
+      isDeltaRoundoff: flag(() => host.iteration.isRoundoff(delta)),
+      isNextRoundoff: flag(() => host.iteration.isRoundoff(nextDelta)),
       restart: {run: () => host.iteration.restart()},
-      step: valuePart((first, last) => host.iteration.step(first === 1, last === 1)),
+      lineSearch: valuePart((first, last) => host.iteration.lineSearch(first === 1, last === 1)),
       observe: {run: (first, length) => host.iteration.observe?.(base, delta, length, first === 1)},
-      note: {run: (iteration, distance) => host.iteration.note(iteration, distance)},
-      goesDown: flag(() => host.iteration.goesDown()),
-      approached: flag(() => host.iteration.approached()),
-      failed: flag(() => host.iteration.failed()),
+      recordNorm: {run: (iteration, distance) => host.iteration.recordNorm(iteration, distance)},
+      checkDescent: flag(() => host.iteration.checkDescent()),
+      trySwitchToJacobian: flag(() => host.iteration.trySwitchToJacobian()),
+      revertToApproximation: flag(() => host.iteration.revertToApproximation()),
     };
   }
 
-  /** Whether nothing is decided between a residual and the size of the correction after the next. */
-  private get isStraight(): boolean {
-    return isStraight(this.options, this.system) && this.observe === undefined;
+  /** Whether full steps are taken with a new Jacobian in every iteration, and nobody observes them. */
+  private get isPlainNewton(): boolean {
+    return isPlainNewton(this.options, this.system) && this.observe === undefined;
   }
 
-  private choose(decide: () => boolean): boolean {
+  private updateSelector(decide: () => boolean): boolean {
     const decided = decide();
-    this.frame[places.model] = this.choice.model ? 1 : 0;
+    this.frame[frameSlots.approximate] = this.selector.approximate ? 1 : 0;
     return decided;
   }
 
-  private goesDown(): boolean {
-    return this.choose(() => this.choice.goesDown(dot(this.delta, this.system.residual)));
+  private checkDescent(): boolean {
+    return this.updateSelector(() => this.selector.checkDescent(dot(this.delta, this.system.residual)));
   }
 
-  private approached(): boolean {
-    const {choice, vectors, next, tolerances} = this;
-    return this.choose(() => choice.approached(vectors.largest(next) / tolerances.extent()));
+  private trySwitchToJacobian(): boolean {
+    const {selector, vectors, nextDelta, tolerances} = this;
+    return this.updateSelector(() =>
+      selector.trySwitchToJacobian(vectors.largest(nextDelta) / tolerances.sizeOfUnknown()),
+    );
   }
 
-  private failed(): boolean {
-    return this.choose(() => this.choice.failed());
+  private revertToApproximation(): boolean {
+    return this.updateSelector(() => this.selector.revertToApproximation());
   }
 
-  private isRounding(correction: Float64Array): boolean {
-    this.frame[places.measured] = 1;
+  private isRoundoff(correction: Float64Array): boolean {
+    this.frame[frameSlots.noiseMeasured] = 1;
     return this.tolerances.atRoundoff(correction);
   }
 
-  /** For another residual. */
+  /** Resets all that was learned of the residual, as another one is to be solved. */
   private restart(): void {
-    this.forcedAt = 0;
-    this.frame[places.eta] = 0;
-    this.choice.restart();
-    this.choose(() => true);
+    this.forcingNorm = 0;
+    this.frame[frameSlots.eta] = 0;
+    this.selector.restart();
+    this.updateSelector(() => true);
     this.tolerances.forgetNoise();
-    this.frame[places.measured] = 0;
+    this.frame[frameSlots.noiseMeasured] = 0;
   }
 
   /**
-   * z − sΔ with the strategy's s. Taken whole are a correction from a chosen force, which no residual can
-   * be compared with; one within the tolerance, where a search would only find rounding; and one that is
-   * not finite, so that it is seen in the residual.
+   * Moves to z − sΔ with s by the line search. Full steps are taken along a correction from the guess's own residual,
+   * which no other residual can be compared with; one within the tolerance, where a line search would only find
+   * rounding; and one that is not finite, so that the residual shows it.
    */
-  private step(first: boolean, last: boolean): number {
+  private lineSearch(first: boolean, last: boolean): number {
     const {options, system, delta, base, vectors} = this;
     const {z, epsilon} = system;
-    const size = first ? NaN : norm(vectors, delta);
+    const length = first ? NaN : norm(vectors, delta);
     if (!first) vectors.copy(base, z);
-    if (!(size < Infinity) || this.tolerances.weigh(base, delta) <= 1) {
+    if (!(length < Infinity) || this.tolerances.computeWeights(base, delta) <= 1) {
       vectors.depart(z, base, delta);
-      if (!last) this.evaluate();
+      if (!last) this.evaluateResidual();
       return 1;
     }
-    const smallest = smallestLength(base, delta, epsilon);
-    if (this.choice.model) return searchByWork(s => this.work(s), smallest);
+    const minLength = minStepLength(base, delta, epsilon);
+    if (this.selector.approximate) return energyLineSearch(s => this.relativeWork(s), minLength);
     // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
     const scale = Math.max(norm(vectors, base), z.length);
-    return options.step.choose(s => this.trial(s), 0.5, size, scale, smallest);
+    return options.step.choose(s => this.merit(s), 0.5, length, scale, minLength);
   }
 
-  private work(s: number): number {
-    this.go(s);
-    return dot(this.delta, this.system.residual) / this.choice.work;
+  private relativeWork(s: number): number {
+    this.moveTo(s);
+    return dot(this.delta, this.system.residual) / this.selector.work;
   }
 
-  private trial(s: number): number {
-    this.go(s);
-    const share = this.frame[places.distance] / this.frame[places.began];
-    return Number.isFinite(share) ? (share * share) / 2 : Infinity;
+  private merit(s: number): number {
+    this.moveTo(s);
+    const ratio = this.frame[frameSlots.residualNorm] / this.frame[frameSlots.startNorm];
+    return Number.isFinite(ratio) ? (ratio * ratio) / 2 : Infinity;
   }
 
-  /** To z − sΔ from where the iteration began. */
-  private go(s: number): void {
+  /** Moves to z − sΔ, with z as the iteration began, and evaluates the residual there. */
+  private moveTo(s: number): void {
     this.vectors.advance(this.system.z, this.base, this.delta, s);
-    this.evaluate();
+    this.evaluateResidual();
   }
 
-  private evaluate(): void {
+  private evaluateResidual(): void {
     const {system, vectors, frame} = this;
     system.evaluateResidual();
-    frame[places.residuals]++;
-    frame[places.distance] = norm(vectors, system.residual);
+    frame[frameSlots.residuals]++;
+    frame[frameSlots.residualNorm] = norm(vectors, system.residual);
   }
 
   private refactor(first: boolean): void {
     const {system, frame} = this;
-    this.factored = undefined;
-    const factor = system.factor(first, this.choice.model);
-    if ((!system.matrixFree || first) && system.wasKept !== true) frame[places.factorizations]++;
-    this.factored = factor;
-    frame[places.general] = 1;
-    frame[places.direct] = system.isChecked === true ? 1 : 0;
+    this.factor = undefined;
+    const factor = system.factor(first, this.selector.approximate);
+    if ((!system.matrixFree || first) && system.reusedFactor !== true) frame[frameSlots.factorizations]++;
+    this.factor = factor;
+    frame[frameSlots.factoredInJs] = 1;
+    frame[frameSlots.mayFactorCompiled] = system.jacobianChecked === true ? 1 : 0;
   }
 
-  /** η of the coming solve, by Newton's own progress; the linear solver's tolerance where nothing is forced. */
-  private force(factor: Factor): void {
+  /** Sets the forcing term η of the coming linear solve; without forcing the solver's own tolerance stays. */
+  private applyForcing(factor: Factor): void {
     const {
       options: {forcing},
       frame,
     } = this;
     if (forcing === undefined || factor.relax === undefined) return;
-    const size = frame[places.distance];
-    const eta = this.forcedAt === 0 ? forcing.first : nextForcing(forcing, size / this.forcedAt, frame[places.eta]);
-    this.forcedAt = size;
-    frame[places.eta] = eta;
+    const size = frame[frameSlots.residualNorm];
+    const eta =
+      this.forcingNorm === 0 ? forcing.first : nextForcing(forcing, size / this.forcingNorm, frame[frameSlots.eta]);
+    this.forcingNorm = size;
+    frame[frameSlots.eta] = eta;
     factor.relax(eta);
   }
 
-  private solve(x: Float64Array): void {
-    const {factored} = this;
-    if (factored === undefined) throw new Error('there is no factor to solve with');
-    this.force(factored);
-    factored.solve(this.system.residual, x);
-    this.counters.linearIterations += factored.linearIterations;
+  private solveLinear(x: Float64Array): void {
+    const {factor} = this;
+    if (factor === undefined) throw new Error('there is no factor to solve with');
+    this.applyForcing(factor);
+    factor.solve(this.system.residual, x);
+    this.counters.linearIterations += factor.linearIterations;
   }
 
   /** Rows with the largest scaled residual, worst first; those that are not finite before all others. */

@@ -43,7 +43,7 @@ export interface NewtonOptions {
 /** How the equations of a step are solved; made by `newton`. */
 export interface Newton {
   /** Whether the caller gave the tolerance. */
-  readonly given: boolean;
+  readonly hasTolerance: boolean;
   readonly tolerance: {readonly absolute: number; readonly relative: number};
   readonly maxIterations: number;
   readonly iterations?: number;
@@ -65,19 +65,19 @@ const newtonOptions: Checks = {
   onFailure: oneOf('throw', 'halve'),
 };
 
-function strategy(step: StepLength): StepLength {
+function checkLineSearch(step: StepLength): StepLength {
   if (typeof (step as StepLength | undefined)?.choose !== 'function')
     throw new OptionError('bad-newton', 'newton: step must be full(), subSteps(fraction) or backtracking().');
   return step;
 }
 
-function readForcing(forcing: Forcing): Forcing {
+function checkForcing(forcing: Forcing): Forcing {
   if (typeof (forcing as Forcing | undefined)?.gamma !== 'number')
     throw new OptionError('bad-newton', 'newton: forcing must be eisenstatWalker({...}).');
   return forcing;
 }
 
-function solver(linear: LinearSolver): LinearSolver {
+function checkLinearSolver(linear: LinearSolver): LinearSolver {
   if (typeof (linear as LinearSolver | undefined)?.analyze !== 'function')
     throw new OptionError(
       'bad-newton',
@@ -104,14 +104,14 @@ export function newton(options: NewtonOptions = {}): Newton {
   } = options;
   refuseUnknownOptions(tolerance, {absolute: positive, relative: positive}, 'newton: tolerance', 'bad-newton');
   return {
-    given: options.tolerance !== undefined,
+    hasTolerance: options.tolerance !== undefined,
     tolerance: {absolute: tolerance.absolute ?? 0, relative: tolerance.relative ?? 1e-12},
     maxIterations,
     iterations,
     jacobian,
-    step: strategy(step),
-    forcing: forcing === undefined ? undefined : readForcing(forcing),
-    linear: solver(linear),
+    step: checkLineSearch(step),
+    forcing: forcing === undefined ? undefined : checkForcing(forcing),
+    linear: checkLinearSolver(linear),
     onFailure,
   };
 }

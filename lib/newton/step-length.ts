@@ -37,8 +37,8 @@ export function full(): StepLength {
 }
 
 /**
- * A fraction of the correction again and again while the residual falls, to at most the whole of it;
- * the one that raises it is undone (the Compliant note, §5). With fraction near 1 it is full Newton.
+ * Takes a fraction of the correction again and again while the residual falls, to at most the whole of it; the step
+ * that raises it is undone (the Compliant note, §5). With a fraction near 1 this is full Newton.
  * @throws OptionError unless 0 < fraction < 1
  */
 export function subSteps(fraction: number): StepLength {

@@ -5,19 +5,19 @@ import type {Factor} from '../linear/index.js';
 import type {Element, Part, RoutineBuilder} from '../routine/routine.js';
 
 /** Work vectors of an iteration. */
-export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale', 'extents'] as const;
+export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale', 'typicalSizes'] as const;
 
-/** A search, and the iteration whose functions in JavaScript it calls. */
-export interface SearchText {
+/** A compiled Newton solve, and the iteration whose JavaScript functions it calls. */
+export interface NewtonRoutine {
   readonly host: {iteration: object};
-  readonly search: () => number;
+  readonly solve: () => number;
 }
 
-/** Factors and solves in a compiled routine; in JavaScript where the matrix is not one for the kernels. */
-export interface DirectFactor {
-  /** @param general factors in JavaScript, of (first) */
+/** Factors and solves in a compiled routine; in JavaScript if the kernels do not suit the matrix. */
+export interface CompiledFactorization {
+  /** @param general factors in JavaScript; its argument is whether it is the first iteration */
   factor(general: Part): Part;
-  /** @param general solves in JavaScript for what belongs in `to` */
+  /** @param general solves in JavaScript for `to` */
   solve(general: Part, to: Float64Array): Part;
   scaleRows(general: Part, weights: Float64Array, scale: Float64Array): Part;
 }
@@ -26,13 +26,13 @@ export interface DirectFactor {
 export interface NonlinearSystem {
   readonly z: Float64Array;
   readonly residual: Float64Array;
-  /** What the residual is computed from beside z: its rounding shows there too. */
+  /** Numbers beside z from which the residual is computed: their rounding shows in it, too. */
   readonly data?: Float64Array;
   evaluateResidual(): void;
-  /** The residual of the first iteration, where the guess asks for one of its own. */
+  /** Evaluates the residual of the first iteration, if the guess asks for one of its own. */
   readonly evaluateFirstResidual?: () => void;
-  /** The Jacobian at z, or the model of it, factored. May throw SingularMatrixError. */
-  factor(first: boolean, model: boolean): Factor;
+  /** Factors the Jacobian at z, or its approximation. May throw SingularMatrixError. */
+  factor(first: boolean, approximate: boolean): Factor;
   /** Σ_j |J_ij| w_j of the Jacobian last factored; false where it is not at hand (matrix-free). */
   scaleRows(weights: Float64Array, scale: Float64Array): boolean;
   /**
@@ -40,28 +40,32 @@ export interface NonlinearSystem {
    * precisely than its rounding. After a factorization. Default: z itself.
    * @param system the one whose functions in JavaScript are called
    */
-  readonly writeExtents?: (b: RoutineBuilder, to: Float64Array, system: () => NonlinearSystem) => void;
-  /** The factor is a Krylov method on products: it costs nothing to renew, and all to solve with. */
+  readonly emitTypicalSizes?: (b: RoutineBuilder, to: Float64Array, system: () => NonlinearSystem) => void;
+  /** The factor is a Krylov method on products: renewing it is free, and solving with it is expensive. */
   readonly matrixFree: boolean;
-  /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */
-  readonly modelled: boolean;
-  /** `evaluateResidual` for routines, if it is more than a function. */
-  readonly residualPart?: Part;
+  /** There is an approximate Jacobian for corrections far from the root (approximate-jacobian.ts). */
+  readonly hasApproximateJacobian: boolean;
+  /** `evaluateResidual` as routines call it, if that is not the function itself. */
+  readonly residualCallee?: Part;
   /**
-   * Where a matrix that is factored at every z has kernels for that.
-   * @param tries a flag: the kernels may be tried
-   * @param general a flag: the factor at hand is one in JavaScript; it is cleared where it is not
-   * @param count is increased by each factorization that the kernels make
+   * Factorization by compiled kernels, for a matrix that is factored at every z.
+   * @param mayTry a flag: the kernels may be tried
+   * @param factoredInJs a flag: the present factor was made in JavaScript; the kernels clear it
+   * @param count the number of factorizations, which the kernels increase
    */
-  readonly direct?: (tries: Element, general: Element, count: Element) => DirectFactor | undefined;
-  /** Texts of iterations on the same arrays and functions, by their settings; one for each iteration where absent. */
-  readonly texts?: Map<string, SearchText>;
+  readonly compiledFactorization?: (
+    tries: Element,
+    general: Element,
+    count: Element,
+  ) => CompiledFactorization | undefined;
+  /** Compiled Newton solves on the same arrays and functions, by their settings; undefined if none are shared. */
+  readonly newtonRoutines?: Map<string, NewtonRoutine>;
   /** Whether the Jacobian has been checked. */
-  readonly isChecked?: boolean;
+  readonly jacobianChecked?: boolean;
   /** Whether the last requested factorization was already available. */
-  readonly wasKept?: boolean;
-  /** Whether a Jacobian is so expensive, compared with a residual, that it is kept as long as possible. */
-  readonly dear?: boolean;
+  readonly reusedFactor?: boolean;
+  /** Whether a Jacobian is so expensive, compared with a residual, that it is to be kept as long as possible. */
+  readonly expensiveJacobian?: boolean;
   /** Unit roundoff of the arithmetic in use. */
   readonly epsilon: number;
   /** Arithmetic for z, residual and work vectors, where these lie in one compiled memory; plain loops otherwise. */

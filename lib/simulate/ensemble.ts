@@ -5,7 +5,7 @@
 import {threadEngine} from '../engine/index.js';
 import {aborted, throwIfAborted} from '../checks.js';
 import type {Gradient} from '../adjoint/gradient.js';
-import {plainNewton} from '../newton/plain.js';
+import {serializeNewton} from '../newton/serialize.js';
 import type {StepPrograms} from '../step/context.js';
 import type {PlainStep} from '../step/plain.js';
 import {isPlain, plainStep, stepFacts} from '../step/plain.js';
@@ -423,7 +423,7 @@ function taskOf({
   resumed,
   adjoint: {threads},
 }: Prepared): Task | undefined {
-  const newton = plainNewton(options.newton);
+  const newton = serializeNewton(options.newton);
   // Events, dense output and the continuous adjoint are not in the messages: such runs are this thread's.
   const there = threadEngine(engine);
   if (

@@ -115,7 +115,7 @@ export const buffers = {
   base: {shape: 'unknown'},
   weights: {shape: 'unknown'},
   rowScale: {shape: 'unknown'},
-  extents: {shape: 'unknown'},
+  typicalSizes: {shape: 'unknown'},
   newtonFrame: {shape: 'any'},
   /** Several steps in one call (rows.ts): their rows and states at their ends, or cotangents of these; how many were taken. */
   block: {shape: 'any'},

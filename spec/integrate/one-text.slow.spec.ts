@@ -44,7 +44,7 @@ describe('integrate: control flow is written once', () => {
     engines.flatMap(engine => among.flatMap(run => [`${engine}, ${run}`, `${engine}, ${run}, batch`]));
 
   it("Newton's acceptance", () => {
-    const change = {file: 'newton/iteration-text.ts', from: 'margin=.01', to: 'margin=1e-13'};
+    const change = {file: 'newton/emit-newton.ts', from: 'newtonKappa=.01', to: 'newtonKappa=1e-13'};
     expect(changed(change, (is, was) => is[1] > was[1])).to.have.members(named('grid', 'adaptive'));
   });
 

@@ -78,7 +78,7 @@ export function solve(
     linearIterations: 0,
   };
   const system: NonlinearSystem = {
-    modelled: model !== undefined,
+    hasApproximateJacobian: model !== undefined,
     z: new Float64Array(n),
     residual: new Float64Array(n),
     epsilon,
@@ -102,7 +102,7 @@ export function solve(
   let status: NewtonStatus = 'converged';
   for (let k = 0; k < times; k++) {
     system.z.set(start);
-    status = iteration.find();
+    status = iteration.solve();
   }
   return {status, z: system.z, history: iteration.history, counters, iteration};
 }

@@ -2,7 +2,7 @@
 import type {Directions} from '../../adjoint/directions.js';
 import type {PlainRecord} from '../../adjoint/record.js';
 import type {Engine} from '../../engine/engine.js';
-import type {PlainNewton} from '../../newton/plain.js';
+import type {SerializedNewton} from '../../newton/serialize.js';
 import type {Learned} from '../../step/matrices.js';
 import type {Redundancy} from '../../step/context.js';
 import type {PlainStep, StepFacts} from '../../step/plain.js';
@@ -24,7 +24,7 @@ export interface Task {
   readonly t0: number;
   readonly grid: GridOptions;
   readonly saved: Float64Array;
-  readonly newton: PlainNewton;
+  readonly newton: SerializedNewton;
   readonly adjoint: PlainAdjoint;
   readonly consistent: 'check' | 'project';
   readonly progress: boolean;

@@ -6,7 +6,7 @@ import {automatic} from '../../engine/automatic.js';
 import type {Engine} from '../../engine/engine.js';
 import {interpreter} from '../../engine/interpreter.js';
 import {wasm, wasmSingle} from '../../engine/wasm/wasm.js';
-import {newtonFromPlain} from '../../newton/plain.js';
+import {deserializeNewton} from '../../newton/serialize.js';
 import {CompiledStep} from '../../step/compiled.js';
 import type {StepPrograms} from '../../step/context.js';
 import {noRedundancy} from '../../step/context.js';
@@ -56,7 +56,7 @@ export function serve(post: Post): (request: Request) => void {
       return {traced, compiled: known.compiled};
     };
     const grid = readGrid(plain.grid, plain.t0);
-    const newton = newtonFromPlain(plain.newton);
+    const newton = deserializeNewton(plain.newton);
     const adjoint = adjointOf(plain.adjoint);
     const runnable: Runnable = {
       ...programsOf(plain.step, plain.facts),

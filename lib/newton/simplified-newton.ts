@@ -11,7 +11,7 @@
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
-import {linearFailure} from './failure.js';
+import {linearFailure} from './linear-failure.js';
 import type {NewtonCounters, NewtonStatus} from './iteration.js';
 
 /** Equations that are solved block by block; all arrays stay the same objects. */
@@ -26,23 +26,26 @@ export interface SequentialSystem {
   /** Prepares a step: the weights, and values that are computed once per step. */
   beginStep(): void;
   /** Prepares block k, with an initial guess. */
-  begin(k: number): void;
+  beginBlock(k: number): void;
   evaluateResidual(): void;
   /** Called when the present block is solved. */
-  end(k: number): void;
+  endBlock(k: number): void;
   /** Newton's matrix for all blocks, at the guess of the first. */
   factor(): Factor;
   /** The cost of a Jacobian and its factorization, in iterations. */
-  readonly matrixWork: number;
+  readonly jacobianCost: number;
 }
 
 export interface SimplifiedOptions {
   /** The error that may remain after the iteration, as a share of the tolerance. */
   readonly kappa: number;
-  /** What is left where corrections no longer shrink, or iterations are used up, may be this much; at least κ. */
-  readonly coarsest: number;
-  /** The same with a matrix that is not an older step's: what holds corrections up may then be rounding, which a shorter step does not lessen. */
-  readonly stalled: number;
+  /** The error that is accepted if corrections no longer shrink or iterations are used up; at least κ. */
+  readonly acceptOnStall: number;
+  /**
+   * The error that is accepted then with a matrix of this very step: corrections may be held up by rounding, which a
+   * shorter step does not lessen.
+   */
+  readonly acceptOnStallFresh: number;
   /** Nothing is reused from one step to the next. */
   readonly repeatable: boolean;
   readonly maxIterations: number;
@@ -52,16 +55,16 @@ export interface SimplifiedOptions {
  * Iterations that may be expected before a step is rather made shorter (RADAU5: 7). With tolerances near rounding, as
  * many as Newton's options allow.
  */
-export const fewIterations = 7;
+export const simplifiedMaxIterations = 7;
 
 export class SimplifiedNewton {
   cause: StiffgradError | undefined;
-  private kept: Factor | undefined;
+  private factor: Factor | undefined;
   /** The matrix is that of the present step. */
   private fresh = false;
   /** The largest Θ of the step, and of the one before if it is known. */
-  private slowest = 0;
-  private before: number | undefined;
+  private maxRate = 0;
+  private previousRate: number | undefined;
 
   constructor(
     private readonly system: SequentialSystem,
@@ -71,96 +74,96 @@ export class SimplifiedNewton {
 
   /** The rate of convergence, which the next step reuses with the matrix. */
   get rate(): number {
-    return this.slowest;
+    return this.maxRate;
   }
 
   /** There is a matrix for the next step. */
-  get keeps(): boolean {
-    return this.kept !== undefined;
+  get hasFactor(): boolean {
+    return this.factor !== undefined;
   }
 
-  /** Goes on as another iteration would have: from its rate, and its matrix where it had one. */
+  /** Takes over another iteration's rate, and its factor if it had one. */
   resume(rate: number, factor: Factor | undefined): void {
-    this.slowest = rate;
-    this.kept = factor;
+    this.maxRate = rate;
+    this.factor = factor;
   }
 
   /** Discards the matrix, as the step length has changed. */
-  forget(): void {
-    this.kept = undefined;
+  discardFactor(): void {
+    this.factor = undefined;
   }
 
   /** Solves all blocks in turn. */
-  find(): NewtonStatus {
+  solve(): NewtonStatus {
     const {options} = this;
     this.cause = undefined;
-    if (options.repeatable || this.wearsOut()) this.kept = undefined;
+    if (options.repeatable || this.shouldRefactor()) this.factor = undefined;
     this.fresh = false;
     try {
-      const status = this.attempt();
+      const status = this.solveBlocks();
       if (status === 'converged' || this.fresh) return status;
-      this.kept = undefined;
-      return this.attempt();
+      this.factor = undefined;
+      return this.solveBlocks();
     } catch (error) {
       const {status, cause} = linearFailure(error);
       this.cause = cause;
-      this.kept = undefined;
+      this.factor = undefined;
       return status;
     }
   }
 
   /** Whether a new matrix saves more iterations than it costs. */
-  private wearsOut(): boolean {
-    return this.slowest > keptRate(this.system.matrixWork);
+  private shouldRefactor(): boolean {
+    return this.maxRate > maxReuseRate(this.system.jacobianCost);
   }
 
-  private attempt(): NewtonStatus {
+  private solveBlocks(): NewtonStatus {
     const {system, options} = this;
-    this.before = options.repeatable || this.slowest === 0 ? undefined : this.slowest;
-    this.slowest = 0;
+    this.previousRate = options.repeatable || this.maxRate === 0 ? undefined : this.maxRate;
+    this.maxRate = 0;
     system.beginStep();
     for (let k = 0; k < system.blocks; k++) {
-      system.begin(k);
-      const status = this.solve(this.kept ?? this.renew());
+      system.beginBlock(k);
+      const status = this.solveBlock(this.factor ?? this.refactor());
       if (status !== 'converged') return status;
-      system.end(k);
+      system.endBlock(k);
     }
     return 'converged';
   }
 
-  private renew(): Factor {
+  private refactor(): Factor {
     const {counters} = this;
     const factor = this.system.factor();
     counters.jacobianEvaluations++;
     counters.factorizations++;
-    this.kept = factor;
+    this.factor = factor;
     this.fresh = true;
     return factor;
   }
 
   /**
-   * Θ/(1 − Θ) of a block that no rate is known of yet: by the slowest of all blocks, as they lie at different
-   * places, of which the matrix' own contracts best; of another step less sharply (RADAU5's exponent).
+   * Θ/(1 − Θ) for a block without a rate yet, from the largest Θ of all blocks, as the matrix contracts best at its own
+   * stage. Another step's Θ counts less sharply (RADAU5's exponent).
    */
-  private expected(): number {
-    if (this.before === undefined) return 1;
-    const rate = Math.max(this.before ** 0.8, this.slowest);
+  private expectedRemainder(): number {
+    if (this.previousRate === undefined) return 1;
+    const rate = Math.max(this.previousRate ** 0.8, this.maxRate);
     return rate < 1 ? rate / (1 - rate) : Infinity;
   }
 
-  /** The present block, from its guess. */
-  private solve(factor: Factor): NewtonStatus {
+  /** Solves for the present block, from its guess. */
+  private solveBlock(factor: Factor): NewtonStatus {
     const {
       system,
-      options: {kappa, coarsest, stalled, maxIterations},
+      options: {kappa, acceptOnStall, acceptOnStallFresh, maxIterations},
       counters,
     } = this;
     const {z, residual, delta, weights, vectors} = system;
     // With the matrix of this very step there is none that would do better.
-    const least = this.fresh ? Math.max(coarsest, stalled) : coarsest;
-    let last = 0;
-    let left = this.expected();
-    for (let done = 1; done <= maxIterations; done++) {
+    const stallTolerance = this.fresh ? Math.max(acceptOnStall, acceptOnStallFresh) : acceptOnStall;
+    let previousSize = 0;
+    let remainder = this.expectedRemainder();
+    for (let iteration = 1; iteration <= maxIterations; iteration++) {
       system.evaluateResidual();
       counters.residualEvaluations++;
       counters.newtonIterations++;
@@ -170,25 +173,28 @@ export class SimplifiedNewton {
       const size = vectors.largestRatio(delta, weights);
       if (!(size < Infinity)) return 'not-finite';
       if (size === 0) return 'converged';
-      if (done > 1) {
-        const rate = size / last;
-        if (rate >= 1) return last <= least ? 'converged' : 'newton-diverged';
-        this.slowest = Math.max(this.slowest, rate);
-        left = rate / (1 - rate);
+      if (iteration > 1) {
+        const rate = size / previousSize;
+        if (rate >= 1) return previousSize <= stallTolerance ? 'converged' : 'newton-diverged';
+        this.maxRate = Math.max(this.maxRate, rate);
+        remainder = rate / (1 - rate);
         // The error that would remain after the iterations that are left.
-        if (left * size * rate ** (maxIterations - done) > coarsest && size > least) return 'newton-diverged';
+        if (remainder * size * rate ** (maxIterations - iteration) > acceptOnStall && size > stallTolerance)
+          return 'newton-diverged';
       }
-      if (left * size <= kappa) return 'converged';
-      last = size;
+      if (remainder * size <= kappa) return 'converged';
+      previousSize = size;
     }
-    return left * last <= coarsest || last <= least ? 'converged' : 'newton-diverged';
+    return remainder * previousSize <= acceptOnStall || previousSize <= stallTolerance
+      ? 'converged'
+      : 'newton-diverged';
   }
 }
 
 /**
- * A matrix is kept while corrections shrink by this: then it costs no iteration more (RADAU5 takes 0.001 as a rule,
- * more where Jacobians are dear).
+ * The largest rate with which a matrix is kept: below it no iteration more is needed (RADAU5 takes 0.001 as a rule, more
+ * if Jacobians are expensive).
  */
-function keptRate(work: number): number {
+function maxReuseRate(work: number): number {
   return work <= 1 ? 0 : Math.min(0.3, 0.001 * work * work);
 }

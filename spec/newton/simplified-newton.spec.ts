@@ -20,11 +20,11 @@ interface Scalars {
   readonly slope: (z: number) => number;
   readonly blocks: number;
   readonly tolerance: number;
-  readonly matrixWork?: number;
+  readonly jacobianCost?: number;
 }
 
 /** Blocks of one number, all with the tolerance 1 in units of `tolerance`. */
-function system({f, guess, slope, blocks, tolerance, matrixWork = 4}: Scalars): {
+function system({f, guess, slope, blocks, tolerance, jacobianCost = 4}: Scalars): {
   turns: SequentialSystem;
   found: number[];
 } {
@@ -36,17 +36,17 @@ function system({f, guess, slope, blocks, tolerance, matrixWork = 4}: Scalars): 
     blocks,
     z,
     residual,
-    matrixWork,
+    jacobianCost,
     delta: new Float64Array(1),
     weights: Float64Array.of(tolerance),
     vectors: plainVectors,
     beginStep: () => void (found.length = 0),
-    begin: k => {
+    beginBlock: k => {
       present = k;
       z[0] = guess(k);
     },
     evaluateResidual: () => void (residual[0] = f(z[0], found, present)),
-    end: () => void found.push(z[0]),
+    endBlock: () => void found.push(z[0]),
     factor: () => {
       const value = slope(z[0]);
       return {
@@ -63,7 +63,7 @@ function system({f, guess, slope, blocks, tolerance, matrixWork = 4}: Scalars): 
   return {turns, found};
 }
 
-const options = {kappa: 1e-2, coarsest: 1e-2, stalled: 1e-2, repeatable: false, maxIterations: 7};
+const options = {kappa: 1e-2, acceptOnStall: 1e-2, acceptOnStallFresh: 1e-2, repeatable: false, maxIterations: 7};
 
 describe('newton: simplified iterations', () => {
   // zₖ² = k + 2 + zₖ₋₁: nested roots.
@@ -83,7 +83,7 @@ describe('newton: simplified iterations', () => {
   it('find blocks one after another, each within its share of the tolerance, with one matrix', () => {
     const counters = noCounts();
     const {turns, found} = system(nested);
-    expect(new SimplifiedNewton(turns, {...options, maxIterations: 40}, counters).find()).to.equal('converged');
+    expect(new SimplifiedNewton(turns, {...options, maxIterations: 40}, counters).solve()).to.equal('converged');
     found.forEach((z, k) => expect(z).to.be.closeTo(exact()[k], 1e-10 * 3));
     expect(counters.factorizations).to.equal(1);
     expect(counters.residualEvaluations).to.equal(counters.newtonIterations);
@@ -95,9 +95,9 @@ describe('newton: simplified iterations', () => {
     expect(
       new SimplifiedNewton(
         turns,
-        {kappa: 1e-30, coarsest: 1e-2, stalled: 1e-2, repeatable: true, maxIterations: 80},
+        {kappa: 1e-30, acceptOnStall: 1e-2, acceptOnStallFresh: 1e-2, repeatable: true, maxIterations: 80},
         counters,
-      ).find(),
+      ).solve(),
     ).to.equal('converged');
     found.forEach((z, k) => expect(z).to.be.closeTo(exact()[k], 1e-15 * 4));
   });
@@ -105,7 +105,7 @@ describe('newton: simplified iterations', () => {
   it('a linear equation takes one correction, and one to see that nothing is left', () => {
     const counters = noCounts();
     const {turns} = system({f: z => 3 * z - 1, guess: () => 0, slope: () => 3, blocks: 1, tolerance: 1e-6});
-    expect(new SimplifiedNewton(turns, options, counters).find()).to.equal('converged');
+    expect(new SimplifiedNewton(turns, options, counters).solve()).to.equal('converged');
     expect(counters.newtonIterations).to.equal(2);
   });
 
@@ -120,7 +120,7 @@ describe('newton: simplified iterations', () => {
         tolerance: 1e-6,
       });
       const simplified = new SimplifiedNewton(turns, options, counters);
-      for (let step = 0; step < 10; step++) expect(simplified.find()).to.equal('converged');
+      for (let step = 0; step < 10; step++) expect(simplified.solve()).to.equal('converged');
       return counters;
     };
     expect(counted(0.01).factorizations).to.equal(1);
@@ -137,12 +137,12 @@ describe('newton: simplified iterations', () => {
       slope: z => 3 * z * z,
       blocks: 1,
       tolerance: 1e-6,
-      matrixWork: 100,
+      jacobianCost: 100,
     });
     const simplified = new SimplifiedNewton(turns, options, counters);
-    expect(simplified.find()).to.equal('converged');
+    expect(simplified.solve()).to.equal('converged');
     target = 1000;
-    expect(simplified.find()).to.equal('converged');
+    expect(simplified.solve()).to.equal('converged');
     expect(found[0]).to.be.closeTo(10, 1e-7);
     expect(counters.factorizations).to.equal(2);
     const wrong = system({
@@ -152,11 +152,11 @@ describe('newton: simplified iterations', () => {
       blocks: 1,
       tolerance: 1e-6,
     }).turns;
-    expect(new SimplifiedNewton(wrong, options, noCounts()).find()).to.equal('newton-diverged');
+    expect(new SimplifiedNewton(wrong, options, noCounts()).solve()).to.equal('newton-diverged');
   });
 
   it('what is not finite is said', () => {
     const {turns} = system({f: z => Math.log(z - 1), guess: () => 1, slope: () => 1, blocks: 1, tolerance: 1e-6});
-    expect(new SimplifiedNewton(turns, options, noCounts()).find()).to.equal('not-finite');
+    expect(new SimplifiedNewton(turns, options, noCounts()).solve()).to.equal('not-finite');
   });
 });

@@ -1,4 +1,4 @@
-/** Newton's options as plain values, for messages to other threads, and the reverse. */
+/** Serializes Newton's options for messages to other threads. */
 import {fromRecipe} from '../linear/from-recipe.js';
 import type {Recipe} from '../linear/recipe.js';
 import {recipeOf} from '../linear/recipe.js';
@@ -6,17 +6,17 @@ import type {Newton} from './options.js';
 import type {StepLength} from './step-length.js';
 import {backtracking, full, subSteps} from './step-length.js';
 
-export type PlainNewton = Omit<Newton, 'step' | 'linear'> & {readonly step: Recipe; readonly linear: Recipe};
+export type SerializedNewton = Omit<Newton, 'step' | 'linear'> & {readonly step: Recipe; readonly linear: Recipe};
 
 /** Undefined if the step length or the linear solver is custom, or contains a function. */
-export function plainNewton({step, linear, ...rest}: Newton): PlainNewton | undefined {
+export function serializeNewton({step, linear, ...rest}: Newton): SerializedNewton | undefined {
   const [stepRecipe, linearRecipe] = [recipeOf(step), recipeOf(linear)];
   return stepRecipe === undefined || linearRecipe === undefined
     ? undefined
     : {...rest, step: stepRecipe, linear: linearRecipe};
 }
 
-export function newtonFromPlain({step, linear, ...rest}: PlainNewton): Newton {
+export function deserializeNewton({step, linear, ...rest}: SerializedNewton): Newton {
   return {...rest, step: stepLength(step), linear: fromRecipe(linear)};
 }
 

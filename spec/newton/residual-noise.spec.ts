@@ -1,6 +1,6 @@
 /** The rounding in a residual, measured: against noise of a known size, and against functions that have none. */
 import {expect} from 'chai';
-import {ResidualNoise} from '../../lib/newton/noise.js';
+import {ResidualNoise} from '../../lib/newton/residual-noise.js';
 
 const spacing = Math.sqrt(Number.EPSILON);
 
@@ -23,7 +23,7 @@ function measured(r: (z: number) => number, z: Float64Array, least?: number): {r
     z.forEach((value, i) => (residual[i] = r(value)));
   };
   if (least === undefined) noise.measure([{values: z}], residual, spacing, evaluate);
-  else noise.measureApart([{values: z, least: z.map(() => least)}], residual, spacing, evaluate);
+  else noise.measureAtTwoScales([{values: z, minStep: z.map(() => least)}], residual, spacing, evaluate);
   expect([...z]).to.deep.equal([...start]);
   expect([...residual]).to.deep.equal([...before]);
   return {rows: noise.rows.slice(), moves};

@@ -1,6 +1,6 @@
 /** Newton's iteration with a model of the Jacobian: the error it says it leaves, and how far it goes. */
 import {expect} from 'chai';
-import {searchByWork} from '../../lib/newton/descent.js';
+import {energyLineSearch} from '../../lib/newton/approximate-jacobian.js';
 import {backtracking} from '../../lib/newton/index.js';
 import type {Equations} from './equations.js';
 import {solve} from './equations.js';
@@ -79,7 +79,7 @@ describe('the search by work', () => {
   /** The slope of an energy along the line, as a share of its first. */
   const along = (slope: (s: number) => number): {length: number; tried: number[]} => {
     const tried: number[] = [];
-    const length = searchByWork(s => {
+    const length = energyLineSearch(s => {
       tried.push(s);
       return slope(s) / slope(0);
     }, 1e-12);
