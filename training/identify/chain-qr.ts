@@ -9,14 +9,22 @@
 import type {Factorization, Projection} from './row-qr.js';
 import {RowQr} from './row-qr.js';
 
-/** A segment's rows, in their columns [own, next, shared], as a triangle. */
-interface Link {
+/** Where the columns of a segment's rows, [own, next, shared], are among those of the problem. */
+export interface Place {
   /** Where its own start has its columns, and how many: none where that is among the shared ones. */
   readonly own: number;
   readonly size: number;
   /** Where the next one's start has its; a chain ends where there is none. */
   readonly next: number;
   readonly nextSize: number;
+}
+
+/** The problem's column of a segment's column j. */
+export const columnOf = ({own, size, next, nextSize}: Place, j: number): number =>
+  j < size ? own + j : j < size + nextSize ? next + j - size : j - size - nextSize;
+
+/** A segment's rows as a triangle. */
+interface Link extends Place {
   /** [p, p] row-major, upper triangular, and the right side. */
   readonly r: Float64Array;
   readonly c: Float64Array;
@@ -50,7 +58,7 @@ export class ChainQr implements Factorization {
    * @param rows [m, size + nextSize + shared] row-major
    * @param rightSide [m]
    */
-  append(place: Pick<Link, 'own' | 'size' | 'next' | 'nextSize'>, rows: Float64Array, rightSide: Float64Array): this {
+  append(place: Place, rows: Float64Array, rightSide: Float64Array): this {
     const {r, c} = new RowQr(place.size + place.nextSize + this.shared).append(rows, rightSide);
     this.links.push({...place, r, c});
     return this;
@@ -117,11 +125,10 @@ export class ChainQr implements Factorization {
   /** Back substitution: the start of a segment from the next one's and the shared parameters. */
   private solveOwn({link, r, c}: Eliminated, delta: Float64Array): void {
     const p = c.length;
-    const place = this.places(link);
     for (let i = link.size - 1; i >= 0; i--) {
       let value = c[i];
-      for (let j = i + 1; j < p; j++) value -= r[i * p + j] * delta[place(j)];
-      delta[place(i)] = value / r[i * p + i];
+      for (let j = i + 1; j < p; j++) value -= r[i * p + j] * delta[columnOf(link, j)];
+      delta[columnOf(link, i)] = value / r[i * p + i];
     }
   }
 
@@ -142,9 +149,8 @@ export class ChainQr implements Factorization {
     const gradient = new Float64Array(this.p);
     for (const link of this.links) {
       const {r, c} = link;
-      const place = this.places(link);
       const p = c.length;
-      for (let i = 0; i < p; i++) for (let j = i; j < p; j++) gradient[place(j)] += r[i * p + j] * c[i];
+      for (let i = 0; i < p; i++) for (let j = i; j < p; j++) gradient[columnOf(link, j)] += r[i * p + j] * c[i];
     }
     return gradient;
   }
@@ -153,16 +159,10 @@ export class ChainQr implements Factorization {
     const squares = new Float64Array(this.p);
     for (const link of this.links) {
       const {r, c} = link;
-      const place = this.places(link);
       const p = c.length;
-      for (let i = 0; i < p; i++) for (let j = i; j < p; j++) squares[place(j)] += r[i * p + j] ** 2;
+      for (let i = 0; i < p; i++) for (let j = i; j < p; j++) squares[columnOf(link, j)] += r[i * p + j] ** 2;
     }
     return squares.map(Math.sqrt);
-  }
-
-  /** From a link's columns to those of the problem. */
-  private places({own, size, next, nextSize}: Link): (j: number) => number {
-    return j => (j < size ? own + j : j < size + nextSize ? next + j - size : j - size - nextSize);
   }
 }
 

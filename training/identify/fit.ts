@@ -18,7 +18,7 @@ import {
   checkRecord,
   stateNames,
 } from './records.js';
-import type {Whole} from './cut-record.js';
+import type {UncutRecord} from './cut-record.js';
 import type {ResidualSeries} from './uncertainty.js';
 import type {WhitenedStretch} from './weighing.js';
 
@@ -58,7 +58,6 @@ export class Fit implements EvaluatedProblem {
   readonly noiseNames: readonly string[];
   private readonly models: readonly RecordModel[];
   private readonly rows: number;
-  private readonly columns = new Map<string, number>();
 
   /**
    * @param like of the same model and the same times, whose simulations serve this one too
@@ -83,11 +82,6 @@ export class Fit implements EvaluatedProblem {
     ) as Parameters;
     requireBlocks(this.parameters, model.system);
     this.space = new ParameterSpace(this.parameters);
-    let columns = 0;
-    for (const [key, {kind, guess}] of Object.entries(this.parameters)) {
-      this.columns.set(key, columns);
-      if (kind !== 'fixed') columns += guess.length;
-    }
     this.rows = this.models.reduce((sum, {rows}) => sum + rows, 0);
     this.warnings = this.models.flatMap(({warnings}) => warnings);
     if (this.observations === 0) throw new OptionError('no-data', 'identify: every measurement has weight 0.');
@@ -169,7 +163,7 @@ export class Fit implements EvaluatedProblem {
           residuals.subarray(row, end),
           jacobian.subarray(row * space.size, end * space.size),
           space.size,
-          key => this.column(key),
+          key => space.columnOf(key),
         ),
       );
       row = end;
@@ -233,28 +227,21 @@ export class Fit implements EvaluatedProblem {
       const found = yield* this.inRecord(model, model.gradient(values, undefined, measure));
       cost += found.cost;
       for (const [key, part] of Object.entries(found.gradient)) {
-        if (this.parameters[key].kind !== 'fixed')
-          part.forEach((value, i) => (gradient[this.column(key) + i] += value));
+        const column = space.columnOf(key);
+        if (space.moves(key)) part.forEach((value, i) => (gradient[column + i] += value));
       }
     }
     return {cost, gradient: space.toCoordinates(gradient, x)};
   }
 
-  /**
-   * The records as multiple shooting takes them, with their motion at x where it is needed.
-   * @param order of the noise's autoregression
-   */
-  wholes(x: Float64Array, order = 0): Whole[] {
+  /** The records for multiple shooting, with the motion at x where a start needs it. */
+  uncut(x: Float64Array): UncutRecord[] {
     const values = this.space.values(x);
-    // Cut at gaps: over one, a prediction reaches back as far as there are samples, and a segment knows no more than
-    // the next. What multiple shooting finds is a start for single shooting, which weighs over gaps.
-    const stretches = order > 0 ? this.stretches().map(own => own.flatMap(withoutGaps)) : undefined;
-    return this.models.map((model, i) => {
-      let motion: ReturnType<Whole['guess']> | undefined;
+    return this.models.map(model => {
+      let motion: ReturnType<UncutRecord['guess']> | undefined;
       return {
         model: this.model,
         record: model.record,
-        stretches: stretches?.[i] ?? [],
         shapeOf: block => model.shapeOf(block, values),
         guess: () => (motion ??= motionOf(model, values)),
       };
@@ -299,10 +286,6 @@ export class Fit implements EvaluatedProblem {
 
   private get channels(): Channel[] {
     return this.models.flatMap(({record}) => record.channels);
-  }
-
-  private column(key: string): number {
-    return this.columns.get(key) ?? NaN;
   }
 
   /** Where there are several records, errors of the simulation name theirs. */
@@ -363,15 +346,8 @@ function measuredStretch({weights, width, record: {t}}: RecordModel, group: numb
   return lags.some(lag => lag > 1) ? {group, rows, lags} : {group, rows};
 }
 
-/** Each gap begins another stretch. */
-function withoutGaps({group, rows, lags}: WhitenedStretch): WhitenedStretch[] {
-  if (lags === undefined) return [{group, rows}];
-  const starts = Array.from(rows.keys()).filter(k => lags[k] !== 1);
-  return starts.map((from, i) => ({group, rows: rows.slice(from, starts[i + 1])}));
-}
-
 /** The states at the measured times; nothing where the model has none at these values. */
-function motionOf(model: RecordModel, values: Values): ReturnType<Whole['guess']> {
+function motionOf(model: RecordModel, values: Values): ReturnType<UncutRecord['guess']> {
   try {
     const trajectory = evaluate(model.simulate(values));
     const motion = Object.fromEntries(model.blocks.map(block => [block, trajectory.values(block)]));

@@ -28,7 +28,6 @@ import {
 import {modelChecks, type Model} from './model.js';
 import {isDensity, requireDensity, type NoiseDensity, type NoiseModel} from './density.js';
 import {requireNoise, white} from './noise.js';
-import type {NoiseState} from './weighing.js';
 import type {Parameter, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {startChecks} from './records.js';
@@ -148,21 +147,18 @@ export async function identify(problem: IdentificationProblem): Promise<Identifi
   return identifyWith(problem);
 }
 
-/** @param held the noise of an earlier fit, taken as it was found there */
-export async function identifyWith(problem: FitProblem, held?: NoiseState): Promise<Identification> {
+/** `identify` without its types. */
+export async function identifyWith(problem: FitProblem): Promise<Identification> {
   check(problem);
-  return identifyFit(problem, new Fit(problem, checkRecords(problem, problem.data)), held);
+  return identifyFit(problem, new Fit(problem, checkRecords(problem, problem.data)));
 }
 
 /** @param fit of records that are read already */
-export async function identifyFit(problem: FitProblem, fit: Fit, held?: NoiseState): Promise<Identification> {
+export async function identifyFit(problem: FitProblem, fit: Fit): Promise<Identification> {
   const began = performance.now();
   const {starts = 1, seed = 1, sweep} = problem;
   const points = starts === 1 ? [fit.space.start] : drawStarts(fit.space, starts, seed);
-  const fits =
-    sweep === undefined || held !== undefined
-      ? await solveAll(problem, fit, points, held)
-      : await sweepAll(problem, fit, points, sweep);
+  const fits = sweep === undefined ? await solveAll(problem, fit, points) : await sweepAll(problem, fit, points, sweep);
   return identificationOf(problem, fit, fits, began);
 }
 

@@ -295,6 +295,11 @@ export class ParameterSpace {
     });
   }
 
+  /** Where a parameter's first coordinate is. */
+  columnOf(name: string): number {
+    return this.moving.find(slot => slot.name === name)?.offset ?? NaN;
+  }
+
   /** Whether a parameter of this name is looked for. */
   moves(name: string): boolean {
     return this.moving.some(slot => slot.name === name);

@@ -10,8 +10,9 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
-import {ChainQr} from './chain-qr.js';
-import {type Cut, type Piece, type Whole, type Within, cutRecord, meanSquare, spread} from './cut-record.js';
+import {joined} from '../data/joined.js';
+import {ChainQr, columnOf, type Place} from './chain-qr.js';
+import {cutRecord, meanSquare, spread, type Segment, type UncutRecord} from './cut-record.js';
 import type {Evaluation} from './evaluation.js';
 import {
   Stopped,
@@ -24,8 +25,8 @@ import {
 import {type Noise, white} from './noise.js';
 import {ParameterSpace, type Parameters} from './parameters.js';
 import {effective, hasPriors, priorGradient, priorMatrix, priorRows} from './priors.js';
-import type {End, Values} from './record-model.js';
-import {type NoiseState, type Weighed, Weighing} from './weighing.js';
+import type {Values} from './record-model.js';
+import {Weighing} from './weighing.js';
 
 /** The initial number of segments of records; made by `single` or `multiple`. */
 export interface Shooting {
@@ -56,159 +57,146 @@ export function multiple(spec: {readonly segments: number}): Shooting {
 /** Gaps at first weigh this part of a segment's data: segments find the data before each other. */
 const FIRST = 0.01;
 
+/**
+ * The least-squares problem of all segments at once. An autoregression of the noise is left to the fit of whole
+ * records, which starts from what is found here: residuals of segments then count as white.
+ */
 export class MultipleShooting implements EvaluatedProblem {
   /** Of all that is looked for, the segments' starts too. */
   readonly space: ParameterSpace;
-  private readonly pieces: readonly Piece[];
-  private readonly columns = new Map<string, number>();
+  private readonly segments: readonly Segment[];
   /** The first columns: what is no segment's start. */
   private readonly shared: number;
   private readonly dataRows: number;
-  /** Of each number of the state: what a gap of it is measured by. */
+  /** What a gap is measured by, for each number of the state. */
   private readonly scales: Float64Array;
   private readonly gaps: number;
   private readonly multipliers: Float64Array;
   private readonly weighing: Weighing;
   private penalty: number;
 
-  /** @param held noise of an earlier fit, taken as it was found there */
   constructor(
-    wholes: readonly Whole[],
+    records: readonly UncutRecord[],
     private readonly parameters: Parameters,
     segments: number,
-    private readonly noise: Noise = white(),
-    held?: NoiseState,
+    noise: Noise = white(),
   ) {
-    const cut = wholes.map(whole => cutRecord(whole, segments, noise.order));
+    const cut = records.map(record => cutRecord(record, segments));
     this.scales = spread(cut.flatMap(({starts}) => starts));
-    this.pieces = cut.flatMap(({pieces}) => pieces);
-    const all: Parameters = Object.assign({}, parameters, ...cut.map(({parameters: own}) => own)) as Parameters;
-    this.space = new ParameterSpace(all);
-    let column = 0;
-    for (const [key, {kind, guess}] of Object.entries(all)) {
-      this.columns.set(key, column);
-      if (kind !== 'fixed') column += guess.length;
-    }
+    this.segments = cut.flatMap(one => one.segments);
+    this.space = new ParameterSpace(
+      Object.assign({}, parameters, ...cut.map(({parameters: own}) => own)) as Parameters,
+    );
     this.shared = new ParameterSpace(parameters).size;
-    this.dataRows = this.pieces.reduce((sum, {model}) => sum + model.rows, 0);
-    this.gaps = this.pieces.filter(({follows}) => follows).length * this.scales.length;
+    this.dataRows = this.segments.reduce((sum, {model}) => sum + model.rows, 0);
+    this.gaps = this.segments.filter(({follows}) => follows).length * this.scales.length;
     this.multipliers = new Float64Array(this.gaps);
-    const channels = wholes.flatMap(({record}) => record.channels);
-    const square = meanSquare(channels);
-    this.penalty = FIRST * square * (this.dataRows / this.pieces.length);
-    this.weighing = new Weighing(noise, this.weighed(cut, wholes, square), held);
+    const square = meanSquare(records.flatMap(({record}) => record.channels));
+    this.penalty = FIRST * square * (this.dataRows / this.segments.length);
+    const weights = joined(
+      Float64Array,
+      this.segments.map(({model}) => model.weights),
+    );
+    const measured = weights.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0);
+    this.weighing = new Weighing(noise.order > 0 ? white() : noise, {
+      weights,
+      stretches: [],
+      magnitude: (measured * square) / 2,
+      penalized: hasPriors(this.space),
+    });
   }
 
-  /** Segment by segment: of each the residuals stay, and the triangle of its derivatives. */
+  /** Each segment leaves its residuals, and the triangle of its derivatives. */
   *linearize(x: Float64Array): Evaluation<Factorized> {
     const {residuals, factor} = yield* this.at(x);
     return {residuals, factor};
   }
 
-  /** The same with the data's residuals as they are before the noise weighs them. */
+  /** Residuals and their factor, and the data's residuals before the noise weighs them. */
   private *at(
     x: Float64Array,
   ): Evaluation<{readonly residuals: Float64Array; readonly raw: Float64Array; readonly factor: ChainQr}> {
-    const {space, dataRows, gaps, pieces, shared, weighing} = this;
+    const {space, dataRows, gaps, shared, weighing} = this;
     if (weighing.unscaled) weighing.requireScale(yield* this.data(x));
     const priors = priorRows(space, x);
     const residuals = new Float64Array(dataRows + gaps + priors.length);
+    const raw = new Float64Array(dataRows);
     const factor = new ChainQr(space.size, shared);
-    const slopes = space.toCoordinates(new Float64Array(space.size).fill(1), x);
+    const slopes = space.derivative(x);
     const values = space.values(x);
     let [row, gap] = [0, 0];
-    let open: Rows | undefined;
-    const close = (next?: Rows): void => {
-      if (open === undefined) return;
-      if (next !== undefined) this.lookAhead(open, next);
-      this.weigh(open, slopes);
-      factor.append(open.link, open.local, open.right);
-    };
-    for (const i of pieces.keys()) {
-      const rows = yield* this.rows(i, gap, values);
-      const {right, count, ahead} = rows;
+    for (const i of this.segments.keys()) {
+      const {place, jacobian, right, count} = yield* this.rows(i, gap, values);
+      const width = jacobian.length / right.length;
+      raw.set(right.subarray(0, count), row);
+      weighing.bend(right.subarray(0, count), jacobian, width);
       residuals.set(right.subarray(0, count), row);
-      residuals.set(right.subarray(count + ahead), dataRows + gap);
+      residuals.set(right.subarray(count), dataRows + gap);
       row += count;
-      gap += right.length - count - ahead;
-      close(rows);
-      open = rows;
+      gap += right.length - count;
+      for (let j = 0; j < width; j++) {
+        const slope = slopes[columnOf(place, j)];
+        if (slope !== 1) for (let k = j; k < jacobian.length; k += width) jacobian[k] *= slope;
+      }
+      factor.append(place, jacobian, right);
     }
-    close();
-    const raw = residuals.slice(0, dataRows);
-    const data = residuals.subarray(0, dataRows);
-    weighing.whiten(data, 1);
-    weighing.bend(data, none, 0);
-    residuals.set(
-      priors.map(({residual}) => weighing.sd * residual),
-      dataRows + gaps,
-    );
-    if (priors.length > 0)
-      factor.append(alone, priorMatrix(priors, shared, weighing.sd), residuals.slice(dataRows + gaps));
+    if (priors.length > 0) {
+      const right = Float64Array.from(priors, ({residual}) => weighing.sd * residual);
+      residuals.set(right, dataRows + gaps);
+      factor.append(noStarts, priorMatrix(priors, shared, weighing.sd), right);
+    }
     return {residuals, raw, factor};
   }
 
-  /** Rows of a segment as they come from its simulation; those of the next one's first samples are left empty. */
+  /** Rows of a segment as its simulation gives them, and those of the gap behind it. */
   private *rows(i: number, gap: number, values: Values): Evaluation<Rows> {
-    const {pieces, shared, noise, scales} = this;
-    const {model, keys, stretches} = pieces[i];
-    const next = pieces[i + 1]?.follows ? pieces[i + 1] : undefined;
-    const link = this.link(keys, next?.keys ?? []);
-    const width = link.size + link.nextSize + shared;
-    const ahead = next === undefined ? 0 : noise.order * model.width;
+    const {segments, shared, scales, space} = this;
+    const {model, keys} = segments[i];
+    const next = this.nextOf(i);
+    const place = this.placeOf(keys, next?.keys ?? []);
+    const width = place.size + place.nextSize + shared;
     const count = model.rows;
-    const all = count + ahead + (next === undefined ? 0 : scales.length);
-    const local = new Float64Array(all * width);
+    const all = count + place.nextSize;
+    const jacobian = new Float64Array(all * width);
     const right = new Float64Array(all);
-    const columnOf = (key: string): number => {
-      const column = this.columns.get(key) ?? NaN;
-      return column < shared ? link.size + link.nextSize + column : column - link.own;
-    };
     const end = yield* model.linearize(
       values,
       right.subarray(0, count),
-      local.subarray(0, count * width),
+      jacobian.subarray(0, count * width),
       width,
-      columnOf,
+      key => {
+        const column = space.columnOf(key);
+        return column < shared ? place.size + place.nextSize + column : column - place.own;
+      },
     );
-    const rows = {right, local, count, ahead, width, link, stretches};
-    if (next !== undefined) this.gap(rows, gap, values, end, next.keys);
-    return rows;
+    if (next !== undefined) {
+      const root = Math.sqrt(this.penalty);
+      this.open(gap, values, next, end.state).forEach((open, k) => {
+        const row = (count + k) * width;
+        right[count + k] = root * open;
+        for (const {column, values: tangent} of end.derivatives)
+          jacobian[row + column] += (root * tangent[k]) / scales[k];
+        jacobian[row + place.size + k] -= root / scales[k];
+      });
+    }
+    return {right, jacobian, count, place};
   }
 
-  /** The next segment's first rows, of which an autoregression of the noise tells from those before. */
-  private lookAhead({right, local, count, ahead, width, link}: Rows, next: Rows): void {
-    const {shared} = this;
-    right.set(next.right.subarray(0, ahead), count);
-    for (let i = 0; i < ahead; i++) {
-      const [to, from] = [(count + i) * width, i * next.width];
-      local.set(next.local.subarray(from, from + next.link.size), to + link.size);
-      local.set(next.local.subarray(from + next.width - shared, from + next.width), to + width - shared);
-    }
+  /** The segment that this one has to meet; undefined at a record's end. */
+  private nextOf(i: number): Segment | undefined {
+    const next = this.segments[i + 1] as Segment | undefined;
+    return next?.follows === true ? next : undefined;
   }
 
-  /** As the noise weighs them, by the coordinates. */
-  private weigh({right, local, count, ahead, width, link, stretches}: Rows, slopes: Float64Array): void {
-    const {weighing} = this;
-    weighing.whiten(local, width, stretches);
-    weighing.whiten(right, 1, stretches);
-    if (weighing.noise.order > 0) {
-      const kept = new Set(stretches.flatMap(({whole}) => whole));
-      for (let i = 0; i < count + ahead; i++) {
-        if (kept.has(i)) continue;
-        right[i] = 0;
-        local.fill(0, i * width, (i + 1) * width);
-      }
-    }
-    weighing.bend(right.subarray(0, count), local, width);
-    for (let j = 0; j < width; j++) {
-      const slope = slopes[columnOfLink(link, j)];
-      if (slope !== 1) for (let k = j; k < local.length; k += width) local[k] *= slope;
-    }
+  /** c + λ/ρ of the gap between a segment's end and the next one's start. */
+  private open(gap: number, values: Values, {keys}: Segment, end: Float64Array): Float64Array {
+    const {scales, multipliers, penalty} = this;
+    const start = keys.flatMap(key => [...values[key]]);
+    return scales.map((scale, k) => (end[k] - start[k]) / scale + multipliers[gap + k] / penalty);
   }
 
-  private link(own: readonly string[], next: readonly string[]): Place {
-    const first = (keys: readonly string[]): number => (keys.length === 0 ? 0 : (this.columns.get(keys[0]) as number));
+  private placeOf(own: readonly string[], next: readonly string[]): Place {
+    const first = (keys: readonly string[]): number => (keys.length === 0 ? 0 : this.space.columnOf(keys[0]));
     const size = (keys: readonly string[]): number => (keys.length === 0 ? 0 : this.scales.length);
     return {own: first(own), size: size(own), next: first(next), nextSize: size(next)};
   }
@@ -216,71 +204,46 @@ export class MultipleShooting implements EvaluatedProblem {
   /** The data's residuals alone. */
   private *data(x: Float64Array): Evaluation<Float64Array> {
     const values = this.space.values(x);
-    const all = new Float64Array(this.dataRows);
-    let row = 0;
-    for (const {model} of this.pieces) {
-      all.set(yield* model.residuals(values), row);
-      row += model.rows;
-    }
-    return all;
-  }
-
-  /** The data in the rows of all segments. */
-  private weighed(cut: readonly Cut[], wholes: readonly Whole[], square: number): Weighed {
-    const weights = new Float64Array(this.dataRows);
-    let row = 0;
-    const stretches = cut.flatMap(({pieces, rowOf}, i) => {
-      const first = row;
-      for (const {model} of pieces) {
-        weights.set(model.weights, row);
-        row += model.rows;
-      }
-      return wholes[i].stretches.map(({group, rows}) => ({group, rows: rows.map(r => first + rowOf(r))}));
-    });
-    const counted = weights.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0);
-    return {weights, stretches, magnitude: (counted * square) / 2, penalized: hasPriors(this.space)};
+    const parts: Float64Array[] = [];
+    for (const {model} of this.segments) parts.push(yield* model.residuals(values));
+    return joined(Float64Array, parts);
   }
 
   /** The cost and its gradient by one sweep back a segment; its gap is a cotangent of its last state. */
   *gradient(x: Float64Array): Evaluation<{cost: number; gradient: Float64Array}> {
-    const {space, pieces, scales, multipliers, penalty, weighing} = this;
+    const {space, scales, penalty, weighing} = this;
     const values = space.values(x);
     const gradient = new Float64Array(space.size);
     const add = (key: string, part: ArrayLike<number>): void => {
-      const column = this.columns.get(key) as number;
+      const column = space.columnOf(key);
       if (space.moves(key)) for (let i = 0; i < part.length; i++) gradient[column + i] += part[i];
     };
-    const raw = weighing.plain && !weighing.unscaled ? none : yield* this.data(x);
-    if (weighing.unscaled) weighing.requireScale(raw);
-    // Residuals of a segment weigh with those before it: their cotangents are made of all.
-    const measure = weighing.plain ? undefined : weighing.measure(raw);
-    let cost = measure?.cost ?? 0;
-    let [row, gap] = [0, 0];
-    for (const [i, {model}] of pieces.entries()) {
-      const next = pieces[i + 1] as Piece | undefined;
+    if (weighing.unscaled) weighing.requireScale(yield* this.data(x));
+    let [cost, gap] = [0, 0];
+    for (const [i, {model}] of this.segments.entries()) {
+      const next = this.nextOf(i);
       const first = gap;
-      const closing =
-        next?.follows !== true
-          ? undefined
-          : (state: Float64Array): {cost: number; gradient: Float64Array} => {
-              const start = Float64Array.from(next.keys.flatMap(key => [...values[key]]));
-              const off = scales.map((scale, k) => (state[k] - start[k]) / scale + multipliers[first + k] / penalty);
-              const pull = off.map((value, k) => (penalty * value) / scales[k]);
-              let from = 0;
-              for (const key of next.keys) {
-                add(
-                  key,
-                  pull.slice(from, from + values[key].length).map(value => -value),
-                );
-                from += values[key].length;
-              }
-              return {cost: (penalty / 2) * off.reduce((sum, value) => sum + value * value, 0), gradient: pull};
-            };
-      if (closing !== undefined) gap += scales.length;
-      const part = measure?.gradient.subarray(row, row + model.rows);
-      const found = yield* model.gradient(values, closing, part && (() => ({cost: 0, gradient: part})));
+      const closing = (state: Float64Array, following: Segment): {cost: number; gradient: Float64Array} => {
+        const open = this.open(first, values, following, state);
+        const pull = open.map((value, k) => (penalty * value) / scales[k]);
+        let from = 0;
+        for (const key of following.keys) {
+          const to = from + values[key].length;
+          add(
+            key,
+            pull.subarray(from, to).map(value => -value),
+          );
+          from = to;
+        }
+        return {cost: (penalty / 2) * open.reduce((sum, value) => sum + value * value, 0), gradient: pull};
+      };
+      if (next !== undefined) gap += scales.length;
+      const found = yield* model.gradient(
+        values,
+        next && (state => closing(state, next)),
+        weighing.plain ? undefined : residuals => weighing.measure(residuals),
+      );
       cost += found.cost;
-      row += model.rows;
       for (const [key, own] of Object.entries(found.gradient)) add(key, own);
     }
     const total = space.toCoordinates(gradient, x);
@@ -315,55 +278,18 @@ export class MultipleShooting implements EvaluatedProblem {
     const values = this.space.values(x);
     return Object.fromEntries(Object.keys(this.parameters).map(key => [key, values[key]]));
   }
-
-  /** Rows √ρ (c + λ/ρ) of a gap below those of the data, by both starts and the parameters. */
-  private gap(
-    {right, local, count, ahead, width, link: {size}}: Rows,
-    gap: number,
-    values: Values,
-    end: End,
-    keys: readonly string[],
-  ): void {
-    const {scales, multipliers, penalty} = this;
-    const root = Math.sqrt(penalty);
-    const start = Float64Array.from(keys.flatMap(key => [...values[key]]));
-    scales.forEach((scale, k) => {
-      const row = count + ahead + k;
-      right[row] = root * ((end.state[k] - start[k]) / scale + multipliers[gap + k] / penalty);
-      for (const {column, values: tangent} of end.derivatives)
-        local[row * width + column] += (root * tangent[k]) / scale;
-      local[row * width + size + k] -= root / scale;
-    });
-  }
 }
 
-const none = new Float64Array(0);
+/** Where rows of the shared columns alone have starts. */
+const noStarts: Place = {own: 0, size: 0, next: 0, nextSize: 0};
 
-/** Rows of the shared columns alone. */
-const alone: Place = {own: 0, size: 0, next: 0, nextSize: 0};
-
-/** Columns of a segment's own start and of the next one's. */
-interface Place {
-  readonly own: number;
-  readonly size: number;
-  readonly next: number;
-  readonly nextSize: number;
-}
-
-/** A segment's rows: `count` of its data, `ahead` for the next one's first samples, and those of the gap. */
+/** A segment's rows: `count` of its data, then those of the gap behind it. */
 interface Rows {
   readonly right: Float64Array;
-  readonly local: Float64Array;
+  readonly jacobian: Float64Array;
   readonly count: number;
-  readonly ahead: number;
-  readonly width: number;
-  readonly link: Place;
-  readonly stretches: readonly Within[];
+  readonly place: Place;
 }
-
-/** Of a segment's column, the problem's. */
-const columnOfLink = ({own, size, next, nextSize}: Place, j: number): number =>
-  j < size ? own + j : j < size + nextSize ? next + j - size : j - size - nextSize;
 
 /** What multiple shooting came to. */
 export interface Shot {

@@ -92,18 +92,12 @@ const UNDER_WAY = 2;
 
 /**
  * @param points coordinates of the starts
- * @param held the noise of an earlier fit, taken as it was found there
  * @throws OptionError where none can be simulated; of a single start what it throws
  */
-export async function solveAll(
-  problem: FitProblem,
-  fit: Fit,
-  points: readonly Float64Array[],
-  held?: NoiseState,
-): Promise<Fits> {
+export async function solveAll(problem: FitProblem, fit: Fit, points: readonly Float64Array[]): Promise<Fits> {
   const attempts: Attempt[] = [];
   const one = async (number: number, threads?: Threads): Promise<void> => {
-    attempts[number] = await attempt(problem, fit, points[number], {number, held, threads, only: points.length === 1});
+    attempts[number] = await attempt(problem, fit, points[number], {number, threads, only: points.length === 1});
   };
   const {workers} = problem;
   let first = 0;
@@ -156,7 +150,6 @@ export async function inOrder(
 
 interface AttemptOptions {
   readonly number: number;
-  readonly held?: NoiseState;
   readonly threads?: Threads;
   /** The only start: its failure is the fit's. */
   readonly only: boolean;
@@ -167,11 +160,11 @@ export async function attempt(
   problem: FitProblem,
   fit: Fit,
   x: Float64Array,
-  {number, held, threads, only}: AttemptOptions,
+  {number, threads, only}: AttemptOptions,
 ): Promise<Attempt> {
   throwIfAborted(problem.signal);
   try {
-    return await evaluateAsync(fitFrom(problem, fit, x, number, held), threads);
+    return await evaluateAsync(fitFrom(problem, fit, x, number), threads);
   } catch (error) {
     if (only || !(isFailedSimulation(error) || isUnevaluable(error))) throw error;
     return {failure: error.message};
@@ -182,14 +175,8 @@ const isUnevaluable = (error: unknown): error is OptionError =>
   error instanceof OptionError && error.code === 'start-not-evaluable';
 
 /** A fit from one start. */
-function* fitFrom(
-  problem: FitProblem,
-  fit: Fit,
-  x: Float64Array,
-  start: number,
-  held: NoiseState | undefined,
-): Evaluation<FitRecord> {
-  const objective = objectiveOf(fit, problem.noise, held);
+function* fitFrom(problem: FitProblem, fit: Fit, x: Float64Array, start: number): Evaluation<FitRecord> {
+  const objective = objectiveOf(fit, problem.noise);
   const method = methodOf(problem);
   const {segments} = problem.shooting ?? single();
   let begun = false;
@@ -200,8 +187,7 @@ function* fitFrom(
       yield* pause(problem.signal);
     };
   try {
-    const from =
-      segments > 1 ? yield* bySegments(objective, method, x, segments, held, toldIn) : {start: x, open: false};
+    const from = segments > 1 ? yield* bySegments(objective, method, x, segments, toldIn) : {start: x, open: false};
     const told = toldIn(fit.space);
     if (problem.earlyStopping !== undefined)
       return yield* new HeldOut(problem, problem.earlyStopping, objective).fit(told, report =>
@@ -235,12 +221,11 @@ function* bySegments(
   method: LeastSquaresMethod,
   x: Float64Array,
   segments: number,
-  held: NoiseState | undefined,
   toldIn: (space: ParameterSpace) => Report,
 ): Evaluation<{readonly start: Float64Array; readonly open: boolean}> {
   const {fit, noise} = objective;
   const guess = guessing(fit.parameters, fit.space.values(x));
-  const shooting = new MultipleShooting(fit.wholes(x, noise.order), guess, segments, noise, held);
+  const shooting = new MultipleShooting(fit.uncut(x), guess, segments, noise);
   const {values, closed} = yield* shoot(shooting, method, toldIn(shooting.space));
   const found = fit.space.coordinates(values);
   const cost = yield* costAt(objective, found);

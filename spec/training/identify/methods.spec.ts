@@ -257,7 +257,7 @@ describe('multiple shooting', () => {
       ],
     });
     const fit = fitOf(held, held.data);
-    const shooting = new MultipleShooting(fit.wholes(fit.space.start), fit.parameters, 3);
+    const shooting = new MultipleShooting(fit.uncut(fit.space.start), fit.parameters, 3);
     for (let round = 0; round < 2; round++) {
       const x = shooting.space.start.map((value, i) => value + 0.1 * Math.sin(i + 1));
       const {residuals, factor} = evaluate(shooting.linearize(x));

@@ -4,14 +4,14 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {mechanics, OptionError, rk4, simulate} from '../../../lib/index.js';
+import {mechanics, rk4, simulate} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {checkRecords, Fit} from '../../../training/identify/fit.js';
 import {type IdentificationProblem, identify} from '../../../training/identify/identify.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {evaluate} from '../../../training/identify/evaluation.js';
 import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
-import {silent, stepsOf} from '../../../training/identify/least-squares-problem.js';
+import {silent} from '../../../training/identify/least-squares-problem.js';
 import {type Noise, autoregressive, huber, studentT, white} from '../../../training/identify/noise.js';
 import {Objective} from '../../../training/identify/objective.js';
 import {type Parameters, bounded, free, positive} from '../../../training/identify/parameters.js';
@@ -74,16 +74,9 @@ const known: Parameters = {
   k: positive(1.8, {prior: {mean: 2.3, sd: 0.02}}),
   c: bounded(0, 1, 0.15, {prior: {mean: 0.2, sd: 0.02}}),
 };
-/** An autoregression can take what a prior contradicts for noise, with other parameters: of two optima each fit finds its own. */
-const agreeing: Parameters = {
-  k: positive(1.8, {prior: {mean: 2.1, sd: 0.05}}),
-  c: bounded(0, 1, 0.15, {prior: {mean: 0.12, sd: 0.02}}),
-};
 const cases: readonly (readonly [name: string, noise: Noise, parameters: Parameters])[] = [
   ['priors, noise of known size', white({sd: 0.03}), known],
   ['priors, noise of unknown size', white(), known],
-  ['an autoregression of order 2', autoregressive({order: 2}), vague],
-  ['an autoregression with priors', autoregressive({order: 1}), agreeing],
   ['huber', huber(), vague],
   ['studentT with priors', studentT(), known],
 ];
@@ -124,14 +117,11 @@ function requireConsistent(shooting: MultipleShooting, at: Float64Array): void {
 describe('multiple shooting with priors and models of the noise', () => {
   for (const [name, noise, parameters] of cases) {
     slow(`weighs residuals as the whole record does: ${name}`, () => {
-      const problem = problemOf(noise, parameters, {missing: noise.order > 0 ? [] : gaps});
+      const problem = problemOf(noise, parameters, {missing: gaps});
       const fit = fitOf(problem);
       const x = fit.space.start;
       const objective = new Objective(fit, noise);
-      evaluate(objective.linearize(x)); // finds a scale
-      evaluate(objective.update(evaluate(stepsOf(levenbergMarquardt({maxIterations: 1}))(objective, x, silent))));
-      const held = objective.state;
-      const shooting = new MultipleShooting(fit.wholes(x, noise.order), fit.parameters, 7, noise, held);
+      const shooting = new MultipleShooting(fit.uncut(x), fit.parameters, 7, noise);
       // Starts on the motion: no gap is open.
       const motions = fit.trajectories(x);
       const at = shooting.space.start.slice();
@@ -150,11 +140,11 @@ describe('multiple shooting with priors and models of the noise', () => {
     });
 
     slow(`ends where the single fit ends: ${name}`, () => {
-      const problem = problemOf(noise, parameters, {missing: noise.order > 0 ? [] : gaps});
+      const problem = problemOf(noise, parameters, {missing: gaps});
       const fit = fitOf(problem);
       const objective = new Objective(fit, noise);
       const {x, linearization} = evaluate(rounds(objective, levenbergMarquardt(), fit.space.start, silent));
-      const shooting = new MultipleShooting(fit.wholes(fit.space.start, noise.order), fit.parameters, 7, noise);
+      const shooting = new MultipleShooting(fit.uncut(fit.space.start), fit.parameters, 7, noise);
       const found = fit.space.coordinates(evaluate(shoot(shooting, levenbergMarquardt(), silent)).values);
       // ‖R (x − x′)‖ / s, in standard errors of all parameters together
       const p = x.length;
@@ -169,11 +159,8 @@ describe('multiple shooting with priors and models of the noise', () => {
     });
   }
 
-  slow('begins an autoregression anew behind a gap on the way, and ends with what reaches over it', async () => {
+  slow('leaves an autoregression to the fit of whole records, which ends as from the guess', async () => {
     const problem = problemOf(autoregressive({order: 2}), vague, {missing: gaps});
-    const fit = fitOf(problem);
-    const shooting = new MultipleShooting(fit.wholes(fit.space.start, 2), fit.parameters, 7, modelOf(problem.noise));
-    requireConsistent(shooting, shooting.space.start);
     const single = await identify(problem);
     const many = await identify({...problem, shooting: multiple({segments: 7})} as never);
     for (const key of ['k', 'c']) {
@@ -193,21 +180,9 @@ describe('multiple shooting with priors and models of the noise', () => {
     expect(of(fit)).to.be.closeTo(of(single), 1e-7);
     expect(of(fit) - of(free)).to.be.above(0.05);
     const whole = fitOf(problem);
-    const shooting = new MultipleShooting(whole.wholes(whole.space.start), whole.parameters, 7, modelOf(problem.noise));
+    const shooting = new MultipleShooting(whole.uncut(whole.space.start), whole.parameters, 7, modelOf(problem.noise));
     expect(evaluate(shoot(shooting, levenbergMarquardt(), silent)).values.k[0]).to.be.closeTo(of(single), 1e-3);
     const byGradients = await identify({...problem, method: lbfgs(), shooting: multiple({segments: 7})} as never);
     expect(of(byGradients)).to.be.closeTo(of(single), 1e-6);
-  });
-
-  it('refuses segments that are shorter than the noise remembers', async () => {
-    const problem = problemOf(autoregressive({order: 4}), vague);
-    let error: unknown;
-    try {
-      await identify({...problem, shooting: multiple({segments: 40})} as never);
-    } catch (thrown) {
-      error = thrown;
-    }
-    expect(error).to.be.instanceOf(OptionError);
-    expect((error as Error).message).to.match(/too few for noise of order 4/);
   });
 });
