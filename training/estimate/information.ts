@@ -30,9 +30,10 @@ import {checkRecords, comparedSeries, Fit} from '../identify/fit.js';
 import {type Parameters, requireParameters} from '../identify/parameters.js';
 import {modelChecks, type Model} from '../identify/model.js';
 import type {MeasuredRecord} from '../identify/records.js';
+import {nested} from '../identify/nested.js';
 import {evaluate} from '../identify/evaluation.js';
 import {RowQr, singularValues} from '../identify/row-qr.js';
-import {uncertainty} from '../identify/uncertainty.js';
+import {gram, informationBound, scaledColumns} from '../identify/uncertainty.js';
 import {simulateRecord} from '../identify/validation.js';
 
 /** A model, and its planned measurements. */
@@ -215,20 +216,20 @@ export function identifiability(
       return sensitivities.logarithmic[i] ? value + change : value + change * (Math.abs(value) || 1);
     }),
   );
-  const judge = (x: Float64Array): ReturnType<typeof judged> => judged(sensitivities.at(x), rankTolerance);
-  const here = judge(guess);
-  const all = [here, ...around.map(judge)];
-  const generic = all.reduce((best, one) => (one.uncertainty.rank > best.uncertainty.rank ? one : best));
   const {labels} = sensitivities;
+  const {factor} = sensitivities.at(guess);
+  const here = informationBound(factor, labels, rankTolerance);
+  const all = [here, ...around.map(x => informationBound(sensitivities.at(x).factor, labels, rankTolerance))];
+  const generic = all.reduce((best, one) => (one.rank > best.rank ? one : best));
   return {
-    identifiable: generic.uncertainty.rank === labels.length,
-    rank: generic.uncertainty.rank,
-    rankAtGuess: here.uncertainty.rank,
-    combinations: generic.uncertainty.unidentified.map(({parameters, direction}) => {
+    identifiable: generic.rank === labels.length,
+    rank: generic.rank,
+    rankAtGuess: here.rank,
+    combinations: generic.unidentified.map(({parameters, direction}) => {
       const moves = parameters.map((i): [string, number] => [labels[i], direction[i]]);
       return {direction: Object.fromEntries(moves), sentence: sentenceOf(moves)};
     }),
-    singularValues: here.values,
+    singularValues: singularValues(scaledColumns(factor, factor.columnNorms()), labels.length).values,
   };
 }
 
@@ -246,7 +247,6 @@ function sentenceOf(moves: readonly (readonly [string, number])[]): string {
 interface Relative {
   readonly labels: readonly string[];
   readonly factor: RowQr;
-  readonly rows: number;
   /** What a relative change of one is, in the parameters' own units. */
   readonly scale: Float64Array;
 }
@@ -287,7 +287,7 @@ class Sensitivities {
     const slope = space.derivative(x);
     for (let i = 0; i < jacobian.length; i++) jacobian[i] *= scale[i % p] / slope[i % p];
     const rows = jacobian.length / p;
-    return {labels: this.labels, factor: new RowQr(p).append(jacobian, new Float64Array(rows)), rows, scale};
+    return {labels: this.labels, factor: new RowQr(p).append(jacobian, new Float64Array(rows)), scale};
   }
 }
 
@@ -314,30 +314,19 @@ function imagined(
   const trajectory = simulateRecord(model, values, experiment);
   try {
     const samples = trajectory.values('t').length;
-    const measured = asked.map(name => {
-      const found = trajectory.values(series[name] as 'q');
-      const shape = trajectory[series[name] as 'q']?.shape ?? [];
-      return {
-        name,
-        weights: weightsOf(noise[name] as Numeric, name, samples, found.length),
-        found: reshaped(found, shape),
-      };
-    });
+    const found = asked.map(name => [name, trajectory.values(series[name] as 'q')] as const);
     return {
       ...experiment,
-      ...Object.fromEntries(measured.map(({name, found}) => [name, found])),
-      weights: Object.fromEntries(measured.map(({name, weights}) => [name, weights])),
+      ...Object.fromEntries(
+        found.map(([name, values]) => [name, nested(values, [samples, values.length / samples])] as const),
+      ),
+      weights: Object.fromEntries(
+        found.map(([name, values]) => [name, weightsOf(noise[name] as Numeric, name, samples, values.length)] as const),
+      ),
     };
   } finally {
     trajectory.dispose();
   }
-}
-
-/** A sample of several numbers keeps its place in time: [samples, numbers]. */
-function reshaped(values: Float64Array, shape: readonly number[]): Numeric {
-  if (shape.length <= 1) return values;
-  const each = values.length / shape[0];
-  return Array.from({length: shape[0]}, (_, i) => Array.from(values.subarray(i * each, (i + 1) * each)));
 }
 
 function weightsOf(deviation: Numeric, name: string, samples: number, size: number): Numeric {
@@ -354,38 +343,16 @@ function weightsOf(deviation: Numeric, name: string, samples: number, size: numb
   return Array.from({length: samples}, () => Array.from({length: outputs}, (_, i) => 1 / values[i % values.length]));
 }
 
-/** Rank and null directions as of a fit; a cost of its own makes the variance known. */
-function judged(
-  {factor, labels}: Relative,
-  rankTolerance: number,
-): {uncertainty: ReturnType<typeof uncertainty>; values: Float64Array} {
-  const {p} = factor;
-  const norms = factor.columnNorms();
-  return {
-    uncertainty: uncertainty(
-      {factor, residuals: new Float64Array(0), jacobian: new Float64Array(0), cost: 1},
-      {names: labels, observations: 3 * p, rankTolerance},
-    ),
-    values: singularValues(
-      factor.r.map((value, index) => value / (norms[index % p] || 1)),
-      p,
-    ).values,
-  };
-}
-
 function informationOf(relative: Relative): FisherInformation {
   const {labels, factor, scale} = relative;
   const {p, r} = factor;
-  const {uncertainty: found} = judged(relative, RANK);
-  const matrix = new Float64Array(p * p);
-  for (let k = 0; k < p; k++)
-    for (let i = 0; i < p; i++) for (let j = 0; j < p; j++) matrix[i * p + j] += r[k * p + i] * r[k * p + j];
+  const found = informationBound(factor, labels);
   const whole = found.rank === p;
-  const errors = found.standardError.map(error => error / Math.sqrt(found.variance));
+  const errors = found.standardError;
   const spectrum = singularValues(r, p).values;
   return {
     labels,
-    matrix,
+    matrix: gram(r, p),
     standardError: Object.fromEntries(labels.map((label, i) => [label, errors[i] * scale[i]])),
     correlation: found.correlation,
     rank: found.rank,
@@ -395,6 +362,3 @@ function informationOf(relative: Relative): FisherInformation {
     warnings: found.warnings,
   };
 }
-
-/** As of a fit's uncertainty: the accuracy of sensitivities from a converged Newton iteration. */
-const RANK = 1e-10;

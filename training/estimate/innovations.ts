@@ -5,29 +5,20 @@
  * is Σ ∂eᵀS⁻¹∂e + ½ tr(S⁻¹∂S S⁻¹∂S) (Mehra 1974). Derivatives of e and S are central differences of the filter, whose
  * own tangents are exact.
  */
-import type {NumericParams, System} from '../../lib/index.js';
+import type {System} from '../../lib/index.js';
 import type {AnySystem, ParamsOf} from '../../lib/internal.js';
 import {OptionError} from '../../lib/index.js';
 import type {Checks} from '../../lib/checks.js';
-import {
-  abortSignal,
-  any,
-  callable,
-  list,
-  object,
-  positive,
-  refuseUnknownOptions,
-  throwIfAborted,
-  whole,
-} from '../../lib/checks.js';
+import {abortSignal, callable, list, object, throwIfAborted, whole} from '../../lib/checks.js';
 import {isFailedSimulation, prefixed} from '../identify/failed-simulation.js';
-import {nestedNumbers, withLeaf} from '../identify/nested.js';
-import type {Errors, Estimates, Parameter, Parameters} from '../identify/parameters.js';
+import {nextDamping, predictedReduction, type Damping} from '../identify/least-squares.js';
+import type {Errors, Estimates, Parameters} from '../identify/parameters.js';
 import {ParameterSpace, requireParameters} from '../identify/parameters.js';
 import {priorCost, priorRows} from '../identify/priors.js';
 import type {CheckedRecord, MeasuredRecord, Start} from '../identify/records.js';
+import {blocksOf, paramsOf, type Binding} from '../identify/record-model.js';
 import {RowQr} from '../identify/row-qr.js';
-import {uncertainty} from '../identify/uncertainty.js';
+import {informationBound} from '../identify/uncertainty.js';
 import type {Filtered} from './kalman.js';
 import {filteredOf} from './kalman.js';
 import {Motion} from './motion.js';
@@ -36,7 +27,15 @@ import {covarianceRoot} from './covariance.js';
 import type {FilteredSample, Pass} from './pass.js';
 import {forwardPass} from './pass.js';
 import type {CheckedProblem, EstimationProblem, ProcessNoise} from './problem.js';
-import {beginning, filteredRecord, measurementCovariance, noiseRoot, transformOf} from './problem.js';
+import {
+  beginning,
+  filterChecks,
+  filteredRecord,
+  measurementCovariance,
+  noiseRoot,
+  requireFilterOptions,
+  transformOf,
+} from './problem.js';
 import {solveTransposed} from './roots.js';
 
 /** A value, or a function of the parameters' values that returns it. */
@@ -98,21 +97,10 @@ export interface InnovationsFit<T extends Parameters = Parameters> {
   readonly filtered: readonly Filtered[];
 }
 
+const {params: _, ...ofFilter} = filterChecks;
 const known: Checks = {
-  system: any,
-  data: any,
+  ...ofFilter,
   parameters: object,
-  initial: object,
-  initialCovariance: any,
-  processNoise: any,
-  measurementNoise: any,
-  inputs: object,
-  observe: callable,
-  dt: positive,
-  scheme: any,
-  newton: any,
-  engine: any,
-  method: object,
   maxIterations: whole,
   onProgress: callable,
   signal: abortSignal,
@@ -145,7 +133,7 @@ export async function identifyByInnovations(problem: InnovationsProblem): Promis
   const {maxIterations = 100, onProgress, signal} = problem;
   throwIfAborted(signal);
   let point = likelihood.first();
-  let [mu, nu] = [DAMPING, 2];
+  let damping: Damping = {mu: DAMPING, nu: 2};
   let message = `Stopped after ${maxIterations} iterations.`;
   let converged = false;
   const note = async (accepted: boolean): Promise<void> => {
@@ -155,7 +143,7 @@ export async function identifyByInnovations(problem: InnovationsProblem): Promis
       logLikelihood: value,
       accepted,
       offset,
-      damping: mu,
+      damping: damping.mu,
       values: space.values(x),
     });
     onProgress?.(history[history.length - 1]);
@@ -171,15 +159,16 @@ export async function identifyByInnovations(problem: InnovationsProblem): Promis
       ];
       break;
     }
-    const {delta, predicted} = dampedStep(point, mu);
+    const {factor} = point;
+    const norms = factor.columnNorms().map(norm => norm || 1); // a column of zeros is held by any number
+    const delta = factor.damped(norms, damping.mu);
     const next = likelihood.trial(point.x.map((value, i) => value + delta[i]));
-    const gain = next === undefined ? NaN : (next.value() - point.value) / predicted;
-    if (gain > 0) {
-      point = next!.point();
-      [mu, nu] = [mu * Math.max(1 / 3, 1 - (2 * gain - 1) ** 3), 2];
-    } else [mu, nu] = [mu * nu, nu * 2];
+    const predicted = predictedReduction(factor, norms, delta, damping.mu);
+    const gain = next === undefined ? NaN : (next.value - point.value) / predicted;
+    damping = nextDamping(damping, gain);
+    if (gain > 0) point = next!.point();
     await note(gain > 0);
-    if (mu > MOST_DAMPING) {
+    if (damping.mu > MOST_DAMPING) {
       message =
         'Not converged: no step raises the likelihood. Check the guesses, and look for parameters that cannot be '
         + 'identified.';
@@ -189,14 +178,13 @@ export async function identifyByInnovations(problem: InnovationsProblem): Promis
   return likelihood.result(point, history, converged, message);
 }
 
-/** Innovations at one place, with the gradient of ln L and the rows of its information. */
+/** Innovations at one place. */
 interface Point {
   readonly x: Float64Array;
   readonly value: number;
   readonly passes: readonly Pass[];
-  /** Of −ln L. */
-  readonly gradient: Float64Array;
-  readonly information: RowQr;
+  /** JᵀJ is the information, and Jᵀr the gradient of −ln L: a step of scoring is one of Gauss and Newton. */
+  readonly factor: RowQr;
   readonly offset: number;
 }
 
@@ -208,23 +196,14 @@ interface Series {
 
 class Likelihood {
   readonly space: ParameterSpace;
+  private readonly bindings: readonly Binding[];
   private readonly series: readonly Series[];
 
   constructor(private readonly problem: InnovationsProblem) {
-    refuseUnknownOptions(problem, known, 'identifyByInnovations');
-    for (const required of [
-      'system',
-      'data',
-      'parameters',
-      'initialCovariance',
-      'processNoise',
-      'measurementNoise',
-      'dt',
-    ] as const)
-      if (problem[required] === undefined)
-        throw new OptionError('missing-option', `identifyByInnovations needs '${required}'.`, {option: required});
-    const {system, data, parameters, inputs, observe} = problem;
+    requireFilterOptions(problem, known, 'identifyByInnovations');
+    const {data, parameters, inputs} = problem;
     requireParameters(parameters);
+    this.bindings = Object.entries(parameters).map(([name, parameter]) => ({name, key: name, parameter}));
     this.space = new ParameterSpace(parameters);
     if (this.space.size === 0)
       throw new OptionError('no-parameters', 'identifyByInnovations: every parameter is fixed; use kalmanFilter.');
@@ -234,14 +213,8 @@ class Likelihood {
       const record = filteredRecord(given, i, problem);
       const start = {...problem.initial, ...record.initial};
       const motion = new Motion(
-        {
-          ...problem,
-          system,
-          params: paramsOf(parameters, values),
-          inputs: {...inputs, ...record.inputs},
-          observe: observe,
-        },
-        {...start, ...startOf(parameters, values)},
+        {...problem, params: paramsOf(this.bindings, values), inputs: {...inputs, ...record.inputs}},
+        {...start, ...blocksOf(this.bindings, values)},
       );
       return {record, motion, start};
     });
@@ -258,11 +231,11 @@ class Likelihood {
   }
 
   /** Undefined where the filter cannot go through. */
-  trial(x: Float64Array): {value(): number; point(): Point} | undefined {
+  trial(x: Float64Array): {readonly value: number; point(): Point} | undefined {
     try {
       const passes = this.passes(x);
       const value = this.value(x, passes);
-      return Number.isFinite(value) ? {value: () => value, point: () => this.point(x, passes)} : undefined;
+      return Number.isFinite(value) ? {value, point: () => this.point(x, passes)} : undefined;
     } catch (error) {
       if (isFailedSimulation(error)) return undefined;
       throw error;
@@ -279,18 +252,18 @@ class Likelihood {
   }
 
   private problems(x: Float64Array): CheckedProblem[] {
-    const {parameters, initialCovariance, processNoise, measurementNoise, method} = this.problem;
+    const {initialCovariance, processNoise, measurementNoise, method} = this.problem;
     const values = this.space.values(x);
-    const named = estimates(parameters, values);
+    const named = this.space.estimates(x);
     const of = <V>(given: FromEstimates<Parameters, V>): V =>
       typeof given === 'function' ? (given as (values: Estimates<Parameters>) => V)(named) : given;
     return this.series.map(({record, motion, start}) => {
-      motion.setParams(paramsOf(parameters, values));
+      motion.setParams(paramsOf(this.bindings, values));
       return {
         motion,
         record,
         begin: beginning(start, record),
-        mean: motion.flat({...start, ...startOf(parameters, values)}),
+        mean: motion.flat({...start, ...blocksOf(this.bindings, values)}),
         root: covarianceRoot(of(initialCovariance), motion.blocks, 'initialCovariance'),
         noise: noiseRoot(of(processNoise), motion.blocks),
         measurement: measurementCovariance(of(measurementNoise), record),
@@ -308,84 +281,52 @@ class Likelihood {
         this.passes(x.map((one, i) => (i === j ? one + sign * h : one))).flatMap(pass => pass.samples);
       return {h, ahead: side(1), behind: side(-1)};
     });
-    const gradient = new Float64Array(p);
-    const information = new RowQr(p);
+    const factor = new RowQr(p);
     samples.forEach((sample, k) => {
       const m = sample.present.length;
       if (m === 0) return;
-      const rows = new Float64Array((m + m * m) * p);
+      const w = sample.standardized;
+      const right = new Float64Array(m + m * m);
+      right.set(w);
+      for (let i = 0; i < m; i++)
+        for (let l = 0; l < m; l++) right[m + i * m + l] = ((i === l ? 1 : 0) - w[i] * w[l]) / Math.SQRT2;
+      const rows = new Float64Array(right.length * p);
       sides.forEach(({h, ahead, behind}, j) => {
         const {slope, spread} = whitened(sample, ahead[k], behind[k], 2 * h);
-        const w = sample.standardized;
-        for (let i = 0; i < m; i++) {
-          rows[i * p + j] = slope[i];
-          gradient[j] += w[i] * slope[i] + spread[i * m + i] / 2;
-          for (let l = 0; l < m; l++) {
-            rows[(m + i * m + l) * p + j] = spread[i * m + l] / Math.SQRT2;
-            gradient[j] -= (w[i] * spread[i * m + l] * w[l]) / 2;
-          }
-        }
+        slope.forEach((value, i) => (rows[i * p + j] = value));
+        spread.forEach((value, i) => (rows[(m + i) * p + j] = value / Math.SQRT2));
       });
-      information.append(rows, new Float64Array(m + m * m));
+      factor.append(rows, right);
     });
     for (const {column, residual, derivative} of priorRows(this.space, x)) {
       const row = new Float64Array(p);
       row[column] = derivative;
-      information.append(row, new Float64Array(1));
-      gradient[column] += residual * derivative;
+      factor.append(row, Float64Array.of(residual));
     }
-    const norms = information.columnNorms();
-    // A parameter without influence has no offset.
-    const newton = damped(information, norms, gradient, Number.EPSILON);
-    const decrement = newton.reduce((sum, d, i) => sum - d * gradient[i], 0);
-    return {
-      x,
-      value: this.value(x, passes),
-      passes,
-      gradient,
-      information,
-      offset: Math.sqrt(Math.max(decrement, 0) / p),
-    };
+    const {inside} = factor.projected(factor.columnNorms());
+    return {x, value: this.value(x, passes), passes, factor, offset: Math.sqrt(inside / p)};
   }
 
   result(
-    {x, information, passes}: Point,
+    {x, factor, passes}: Point,
     history: readonly InnovationsIteration[],
     converged: boolean,
     message: string,
   ): InnovationsFit {
     const {space} = this;
-    const {parameters} = this.problem;
-    const p = space.size;
-    // The information is that of Gaussian residuals of unit variance: `uncertainty` of such a fit has its inverse.
-    const judged = uncertainty(
-      {factor: information, residuals: new Float64Array(0), jacobian: new Float64Array(0), cost: p},
-      {names: space.labels, observations: 3 * p, rankTolerance: RANK},
-    );
-    const scale = Math.sqrt(judged.variance);
-    const errors = judged.standardError.map(error => error / scale);
+    const bound = informationBound(factor, space.labels, RANK);
     const filtered = this.problems(x).map((problem, i) => filteredOf(problem, passes[i]));
-    const values = space.values(x);
-    const naturalErrors = space.naturalErrors(errors, x);
-    let offset = 0;
-    const moving = Object.entries(parameters).filter(([, {kind}]) => kind !== 'fixed');
     return {
-      estimate: estimates(parameters, values),
-      standardError: Object.fromEntries(
-        moving.map(([name, parameter]) => {
-          const from = offset;
-          offset += parameter.guess.length;
-          return [name, plain(naturalErrors.slice(from, offset), parameter)];
-        }),
-      ),
-      correlation: {labels: space.labels, values: judged.correlation},
+      estimate: space.estimates(x),
+      standardError: space.byName(space.naturalErrors(bound.standardError, x)),
+      correlation: {labels: space.labels, values: bound.correlation},
       logLikelihood: total(passes),
       converged,
       message,
       warnings: [
         ...(converged ? [] : [`The fit did not converge: ${message}`]),
-        ...judged.warnings,
-        ...space.boundWarnings(x, errors),
+        ...bound.warnings,
+        ...space.boundWarnings(x, bound.standardError),
         ...this.series.flatMap(({record: {name}}, i) => coloured(name, filtered[i])),
       ],
       history,
@@ -447,59 +388,3 @@ function whitened(
 
 const transposed = (a: Float64Array, n: number): Float64Array =>
   a.map((_, index) => a[(index % n) * n + Math.floor(index / n)]);
-
-/** δ of (JᵀJ + μD²) δ = −g, D the columns' norms. */
-function damped(information: RowQr, norms: Float64Array, gradient: Float64Array, mu: number): Float64Array {
-  const p = norms.length;
-  const rows = new Float64Array(p * p);
-  // A column of zeros is held by any number.
-  for (let j = 0; j < p; j++) rows[j * p + j] = Math.sqrt(mu) * (norms[j] || 1);
-  const factor = information.copy().append(rows, new Float64Array(p));
-  factor.c.set(
-    solveTransposed(
-      factor.r,
-      gradient.map(g => -g),
-      p,
-    ),
-  );
-  return factor.solve();
-}
-
-function dampedStep({information, gradient}: Point, mu: number): {delta: Float64Array; predicted: number} {
-  const norms = information.columnNorms();
-  const delta = damped(information, norms, gradient, mu);
-  return {
-    delta,
-    predicted: delta.reduce((sum, d, j) => sum + (d * (mu * norms[j] ** 2 * d - gradient[j])) / 2, 0),
-  };
-}
-
-const initialPrefix = 'initial.';
-
-function shaped(values: Float64Array, {shape}: Parameter): number | Float64Array | ReturnType<typeof nestedNumbers> {
-  if (shape.length === 0) return values[0];
-  return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
-}
-
-const plain = (values: Float64Array, {shape}: Parameter): number | Float64Array =>
-  shape.length === 0 ? values[0] : values;
-
-function paramsOf(parameters: Parameters, values: {readonly [name: string]: Float64Array}): NumericParams {
-  return Object.entries(parameters)
-    .filter(([name]) => !name.startsWith(initialPrefix))
-    .reduce<NumericParams>((tree, [name, parameter]) => withLeaf(tree, name, shaped(values[name], parameter)), {});
-}
-
-function startOf(parameters: Parameters, values: {readonly [name: string]: Float64Array}): Start {
-  return Object.fromEntries(
-    Object.entries(parameters)
-      .filter(([name]) => name.startsWith(initialPrefix))
-      .map(([name, parameter]) => [name.slice(initialPrefix.length), shaped(values[name], parameter)]),
-  );
-}
-
-function estimates(parameters: Parameters, values: {readonly [name: string]: Float64Array}): Estimates<Parameters> {
-  return Object.fromEntries(
-    Object.entries(parameters).map(([name, parameter]) => [name, plain(values[name], parameter)]),
-  );
-}

@@ -17,10 +17,10 @@ import type {
   System,
   Tangent,
 } from '../../lib/index.js';
-import {type HiddenStates, type SeriesName, readNumeric} from '../../lib/internal.js';
+import {InputReads, type SeriesName, readNumeric} from '../../lib/internal.js';
 import {OptionError, ShapeError, simulate} from '../../lib/index.js';
-import {nestedNumbers, withLeaf} from '../identify/nested.js';
-import type {Channel} from '../identify/records.js';
+import {nested} from '../identify/nested.js';
+import {startOfState, stateNames, type Channel} from '../identify/records.js';
 import type {StateFunction} from './linearization.js';
 import type {Rows} from './roots.js';
 
@@ -47,50 +47,40 @@ export interface StateBlock {
 /** The mean at a start, by blocks; hidden states have the system's where they are left out. */
 export type StartBlocks = {readonly [block: string]: Numeric | undefined};
 
-/** No user's name has brackets in it: a place among the parameters for the time at which a run begins. */
-const CLOCK = '(beginning)';
-
 /** A quotient of times that exceeds a whole number by less is that number: rounding of decimal times. */
 const WHOLE = 1e-6;
+
+/** No user's name has brackets in it: a place among the parameters for the time at which a run begins. */
+const CLOCK = '(beginning)';
 
 export class Motion {
   readonly blocks: readonly StateBlock[];
   /** Numbers of the state. */
   readonly size: number;
-  private readonly start: StartBlocks;
-  private readonly hidden: StartBlocks;
-  private readonly system: System;
-  private readonly observe: Observe | undefined;
+  private readonly reads: ShiftedReads;
   private readonly simulations = new Map<string, Simulation>();
 
   /** @param start its shapes are those of the state */
   constructor(
     private spec: MotionSpec,
-    start: StartBlocks,
+    private readonly start: StartBlocks,
   ) {
-    if (spec.system.kind === 'ode' && spec.system.delays !== undefined)
+    const {system} = spec;
+    if (system.kind === 'ode' && system.delays !== undefined)
       throw new OptionError(
         'wrong-system',
         'A filter knows only the present state, but a dde also depends on its past: write the delay with delayLine '
           + '(stiffgrad/models) in an ode, or fit with identify.',
       );
-    const hidden = ((spec.system.kind === 'ode' ? undefined : spec.system.states) ?? {}) as HiddenStates<
-      Params,
-      string
-    >;
-    this.hidden = Object.fromEntries(Object.entries(hidden).map(([name, {initial}]) => [name, initial]));
-    this.start = {...this.hidden, ...start};
-    const names = spec.system.kind === 'ode' ? ['y'] : ['q', 'v', ...Object.keys(hidden)];
-    let size = 0;
-    this.blocks = names.map(name => {
-      const {shape, values} = readNumeric(requireBlock(this.start[name], name), `initial.${name}`);
-      const block = {name, shape, offset: size, size: values.length};
-      size += values.length;
+    let offset = 0;
+    this.blocks = stateNames(system).map(name => {
+      const {shape, values} = readNumeric(blockOf(system, start, name), `initial.${name}`);
+      const block = {name, shape, offset, size: values.length};
+      offset += values.length;
       return block;
     });
-    this.size = size;
-    this.system = timed(spec.system, spec.inputs);
-    this.observe = spec.observe === undefined ? undefined : atTime(spec.observe, spec.inputs);
+    this.size = offset;
+    this.reads = new ShiftedReads(spec.inputs);
   }
 
   /** The same with other values of the parameters, of the same shapes; nothing is traced again. */
@@ -102,7 +92,7 @@ export class Motion {
   flat(start: StartBlocks): Float64Array {
     const x = new Float64Array(this.size);
     for (const {name, shape, offset, size} of this.blocks) {
-      const given = readNumeric(requireBlock(start[name] ?? this.hidden[name], name), `initial.${name}`);
+      const given = readNumeric(blockOf(this.spec.system, start, name), `initial.${name}`);
       if (given.values.length !== size)
         throw new ShapeError(
           'initial-shape',
@@ -121,14 +111,11 @@ export class Motion {
 
   /** The state after a span of time that begins at `from`, in so many steps. */
   flow(from: number, length: number, steps: number): StateFunction {
-    const simulation = this.simulation(`${(length / steps).toPrecision(9)} ${steps}`, {
-      dt: length / steps,
-      steps,
-      saveAt: 'end',
-    });
-    return this.function(simulation, from, {
-      value: series => this.blocks.flatMap(({name, size}) => [...series(name).subarray(size)]),
-    });
+    const dt = length / steps;
+    const simulation = this.simulation(`${dt.toPrecision(9)} ${steps}`, {dt, steps, saveAt: 'end'});
+    return this.function(simulation, from, series =>
+      this.blocks.flatMap(({name, size}) => [...series(name).subarray(size)]),
+    );
   }
 
   /** What the channels compare with at one time, the channels' outputs one after another. */
@@ -142,42 +129,47 @@ export class Motion {
     const outputs = channels.reduce((sum, channel) => sum + channel.outputs, 0);
     const linear = parts.every(part => part !== undefined);
     if (linear) return selection(parts, outputs);
-    const simulation = this.simulation('observe', {dt: this.spec.dt, steps: 1, saveAt: [0], observe: this.observe});
-    return this.function(simulation, t, {
-      value: at =>
-        channels.flatMap(({name, outputs: wanted, simulated}) => {
-          const values = at(simulated);
-          if (values.length !== wanted) throw outputShape(name, wanted, values.length);
-          return [...values];
-        }),
+    const {dt, observe} = this.spec;
+    const simulation = this.simulation('observe', {
+      dt,
+      steps: 1,
+      saveAt: [0],
+      observe: observe && this.reads.of(observe),
     });
+    return this.function(simulation, t, at =>
+      channels.flatMap(({name, outputs: wanted, simulated}) => {
+        const values = at(simulated);
+        if (values.length !== wanted) throw outputShape(name, wanted, values.length);
+        return [...values];
+      }),
+    );
   }
 
-  /** A simulation as a function of its start, of which `value` reads what it wants of the saved series. */
+  /** A simulation as a function of its start. @param read takes what is wanted from the saved series */
   private function(
     simulation: Simulation,
     t: number,
-    {value}: {value: (series: (name: string) => Float64Array) => number[]},
+    read: (series: (name: string) => Float64Array) => number[],
   ): StateFunction {
     const params = {...this.spec.params, [CLOCK]: t};
     return {
       value: x => {
         const trajectory = simulation.run({initial: this.initial(x), params});
         try {
-          return Float64Array.from(value(name => trajectory.values(name as SeriesName)));
+          return Float64Array.from(read(name => trajectory.values(name as SeriesName)));
         } finally {
           trajectory.dispose();
         }
       },
       push: (x, {count, columns, values}) => {
         const directions = Array.from({length: count}, (_, k): Tangent => {
-          return {initial: this.tangent(values.subarray(k * columns, (k + 1) * columns))};
+          return {initial: this.initial(values.subarray(k * columns, (k + 1) * columns)) as Tangent['initial']};
         });
         const {trajectory, tangents} = simulation.jvps(directions, {initial: this.initial(x), params});
         try {
           return {
-            value: Float64Array.from(value(name => trajectory.values(name as SeriesName))),
-            pushed: Float64Array.from(tangents.flatMap(tangent => value(name => tangent[name]))),
+            value: Float64Array.from(read(name => trajectory.values(name as SeriesName))),
+            pushed: Float64Array.from(tangents.flatMap(tangent => read(name => tangent[name]))),
           };
         } finally {
           trajectory.dispose();
@@ -186,15 +178,16 @@ export class Motion {
     };
   }
 
+  /** Traced once for each key, to begin at any time. */
   private simulation(
     key: string,
     options: Pick<SimulateOptions, 'dt' | 'saveAt' | 'observe'> & {steps: number},
   ): Simulation {
     const known = this.simulations.get(key);
     if (known !== undefined) return known;
-    const {params, scheme, newton, engine} = this.spec;
-    const start = Object.fromEntries(this.blocks.map(({name}) => [name, this.start[name]]));
-    const made = simulate.prepare(this.system, {...start, t: 0} as Initial, {
+    const {system, params, scheme, newton, engine} = this.spec;
+    const start = Object.fromEntries(this.blocks.map(({name}) => [name, blockOf(system, this.start, name)]));
+    const made = simulate.prepare(this.reads.system(system), {...start, t: 0} as Initial, {
       ...options,
       scheme,
       newton,
@@ -207,14 +200,34 @@ export class Motion {
     return made;
   }
 
-  private initial(x: Float64Array): Initial {
-    return this.tangent(x) as unknown as Initial;
+  /** A state, or a direction in which it moves, by its blocks. */
+  private initial(x: Float64Array): {[block: string]: Numeric} & Initial {
+    const blocks = this.blocks.map(({name, shape, offset, size}) => [
+      name,
+      nested(x.slice(offset, offset + size), shape),
+    ]);
+    return Object.fromEntries(blocks) as {[block: string]: Numeric} & Initial;
   }
+}
 
-  private tangent(x: Float64Array): {[block: string]: Numeric} {
-    return Object.fromEntries(
-      this.blocks.map(({name, shape, offset, size}) => [name, shaped(x.slice(offset, offset + size), shape)]),
-    );
+/** Gives functions the time since a run began plus that at which it began, and the inputs there. */
+class ShiftedReads extends InputReads {
+  override of<At extends {readonly t: tf.Tensor; readonly params: Params}, R>(f: (at: At) => R): (at: At) => R {
+    const read = super.of(f);
+    return at => {
+      const {[CLOCK]: beginning, ...params} = at.params;
+      // Getters stay getters: a force's lambda is computed when it is read, and a mass that does not read its time is
+      // constant.
+      const own = Object.getOwnPropertyDescriptors(at) as PropertyDescriptorMap;
+      const time = (): tf.Tensor => tf.add(at.t, beginning as tf.Tensor);
+      return read(
+        Object.create(null, {
+          ...own,
+          params: {value: params, enumerable: true},
+          t: {get: time, enumerable: true},
+        }) as At,
+      );
+    };
   }
 }
 
@@ -233,12 +246,8 @@ function selection(parts: readonly (StateBlock | undefined)[], outputs: number):
   };
 }
 
-function shaped(values: Float64Array, shape: readonly number[]): Numeric {
-  if (shape.length === 0) return values[0];
-  return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
-}
-
-function requireBlock(value: Numeric | undefined, name: string): Numeric {
+function blockOf(system: System, start: StartBlocks, name: string): Numeric {
+  const value = start[name] ?? startOfState(system, name);
   if (value !== undefined) return value;
   throw new OptionError('missing-option', `The filter needs the mean of the initial state: give initial.${name}.`, {
     option: `initial.${name}`,
@@ -252,69 +261,3 @@ const outputShape = (name: string, wanted: number, given: number): ShapeError =>
       + 'another quantity, use observe and y.',
     {series: name, measured: wanted, simulated: given},
   );
-
-/** The system with the time of a run's beginning added to its own, and with its inputs at that time. */
-function timed(system: System, inputs: Inputs): System {
-  if (system.kind === 'ode')
-    return {
-      ...system,
-      derivative: atTime(system.derivative, inputs),
-      ...(typeof system.mass === 'function' ? {mass: atTime(system.mass, inputs)} : {}),
-    };
-  const {forces, constraints, states, kinematics} = system;
-  return {
-    ...system,
-    forces: forces.map(force => atTime(force, inputs)),
-    constraints: constraints.map(({gap, contact, ...constraint}) => ({
-      ...constraint,
-      gap: atTime(gap, inputs),
-      ...(contact === undefined
-        ? {}
-        : {
-            contact: {
-              ...contact,
-              slips: contact.slips.map(({slip, friction}) => ({friction, slip: atTime(slip, inputs)})),
-            },
-          }),
-    })),
-    ...(states === undefined
-      ? {}
-      : {
-          states: Object.fromEntries(
-            Object.entries(states as HiddenStates<Params, string>).map(([name, state]) => [
-              name,
-              {...state, rate: atTime(state.rate, inputs)},
-            ]),
-          ),
-        }),
-    ...(kinematics === undefined
-      ? {}
-      : {
-          kinematics: {
-            ...kinematics,
-            rate: atTime(kinematics.rate, inputs),
-            ...(kinematics.retract === undefined ? {} : {retract: atTime(kinematics.retract, inputs)}),
-          },
-        }),
-  };
-}
-
-function atTime<At extends {readonly t: tf.Tensor; readonly params: Params}, R>(
-  f: (at: At) => R,
-  inputs: Inputs,
-): (at: At) => R {
-  return at => {
-    const {[CLOCK]: beginning, ...given} = at.params;
-    const time = (): tf.Tensor => tf.add(at.t, beginning as tf.Tensor);
-    const params = Object.entries(inputs).reduce<Params>(
-      (tree, [name, input]) => withLeaf(tree, name, input.at(time())),
-      given,
-    );
-    // Getters stay getters: a force's lambda is computed when it is read, and a mass that does not read its time is
-    // constant.
-    const own = Object.getOwnPropertyDescriptors(at) as PropertyDescriptorMap;
-    return f(
-      Object.create(null, {...own, params: {value: params, enumerable: true}, t: {get: time, enumerable: true}}) as At,
-    );
-  };
-}

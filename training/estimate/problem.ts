@@ -81,12 +81,13 @@ export interface EstimationProblem<S extends AnySystem = System, Q = ParamsOf<S>
   readonly method?: GaussianTransform;
 }
 
-const known: Checks = {
+/** The options of a filter. */
+export const filterChecks: Checks = {
   system: any,
-  data: object,
+  data: any,
   initial: object,
   initialCovariance: any,
-  processNoise: object,
+  processNoise: any,
   measurementNoise: any,
   params: object,
   inputs: object,
@@ -120,10 +121,7 @@ export interface Roots {
 
 /** @throws OptionError, ShapeError, DataError */
 export function checkProblem(problem: EstimationProblem, owner: string): CheckedProblem {
-  refuseUnknownOptions(problem, known, owner);
-  for (const required of ['system', 'data', 'initialCovariance', 'processNoise', 'measurementNoise', 'dt'] as const)
-    if (problem[required] === undefined)
-      throw new OptionError('missing-option', `${owner} needs '${required}'.`, {option: required});
+  requireFilterOptions(problem, {...filterChecks, data: object, processNoise: object}, owner);
   const record = filteredRecord(problem.data, 0, problem);
   const start = {...problem.initial, ...record.initial};
   const motion = new Motion(
@@ -147,7 +145,17 @@ export function checkProblem(problem: EstimationProblem, owner: string): Checked
   };
 }
 
-/** @throws OptionError of what a filter has no place for */
+/** @throws OptionError for unknown options, and for missing ones */
+export function requireFilterOptions(problem: object, checks: Checks, owner: string): void {
+  refuseUnknownOptions(problem, checks, owner);
+  const needed = ['system', 'data', 'parameters', 'initialCovariance', 'processNoise', 'measurementNoise', 'dt'];
+  const missing = needed.find(
+    name => name in checks && (problem as {readonly [name: string]: unknown})[name] === undefined,
+  );
+  if (missing !== undefined) throw new OptionError('missing-option', `${owner} needs '${missing}'.`, {option: missing});
+}
+
+/** @throws OptionError for what a filter has no place for */
 export function filteredRecord(
   data: MeasuredRecord,
   index: number,

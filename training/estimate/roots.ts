@@ -4,7 +4,7 @@
  * root of P's (Bierman, Factorization Methods for Discrete Sequential Estimation, 1977; Kailath, Sayed & Hassibi,
  * Linear Estimation, 2000, ch. 12: array algorithms).
  */
-import {singularValues} from '../identify/row-qr.js';
+import {RowQr, singularValues} from '../identify/row-qr.js';
 
 /** Rows, row-major [count, columns]. */
 export interface Rows {
@@ -19,41 +19,14 @@ export const rowsOf = (values: Float64Array, columns: number): Rows => ({
   values,
 });
 
-/**
- * R of the stacked rows, [columns, columns] upper triangular: RᵀR = Σ rowᵀrow. Householder's reflections on the whole
- * stack, which is a few dozen rows: `RowQr` is made for thousands, by blocks.
- */
+/** R of the stacked rows, [columns, columns] upper triangular with a diagonal that is not negative: RᵀR = Σ rowᵀrow. */
 export function triangular(parts: readonly Rows[]): Float64Array {
   const n = parts[0].columns;
-  const count = parts.reduce((sum, part) => sum + part.count, 0);
-  const a = new Float64Array(Math.max(count, n) * n);
-  let filled = 0;
-  for (const {values} of parts) {
-    a.set(values, filled);
-    filled += values.length;
-  }
-  for (let k = 0; k < Math.min(n, count); k++) reflect(a, n, count, k);
-  return a.slice(0, n * n);
-}
-
-/** Column k below its diagonal to zero, and the same reflection on the columns right of it. */
-function reflect(a: Float64Array, n: number, count: number, k: number): void {
-  let below = 0;
-  for (let i = k + 1; i < count; i++) below += a[i * n + k] ** 2;
-  if (below === 0) return;
-  const alpha = a[k * n + k];
-  const beta = -Math.sign(alpha || 1) * Math.hypot(alpha, Math.sqrt(below));
-  const head = alpha - beta; // of the same sign, so nothing cancels
-  const factor = 2 / (head * head + below);
-  for (let j = k + 1; j < n; j++) {
-    let dot = head * a[k * n + j];
-    for (let i = k + 1; i < count; i++) dot += a[i * n + k] * a[i * n + j];
-    dot *= factor;
-    a[k * n + j] -= dot * head;
-    for (let i = k + 1; i < count; i++) a[i * n + j] -= dot * a[i * n + k];
-  }
-  a[k * n + k] = beta;
-  for (let i = k + 1; i < count; i++) a[i * n + k] = 0;
+  const factor = new RowQr(n, Math.max(...parts.map(({count}) => count)));
+  for (const {count, values} of parts) factor.append(values, new Float64Array(count));
+  const {r} = factor;
+  for (let i = 0; i < n; i++) if (r[i * n + i] < 0) for (let j = i; j < n; j++) r[i * n + j] *= -1;
+  return r;
 }
 
 /** Two blocks side by side; a missing one is zero. */

@@ -16,9 +16,9 @@ import {
 import type {Jvps} from '../../lib/internal.js';
 import {callable, requireValue} from '../../lib/checks.js';
 import {prefixed} from './failed-simulation.js';
-import {withLeaf} from './nested.js';
+import {nested, withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
-import {belongsToModel, nested, type Values} from './record-model.js';
+import {belongsToModel, type Values} from './record-model.js';
 
 /** A function of the estimates: a number, or an array (row-major) with standard errors of the same form. */
 export interface Derived {

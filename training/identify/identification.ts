@@ -18,7 +18,7 @@ import type {Fit, FittedSeries} from './fit.js';
 import type {FitRecord} from './fit-record.js';
 import type {LeastSquaresIteration, LeastSquaresStatus} from './least-squares-problem.js';
 import type {LinearFit, NoiseFound, Objective} from './objective.js';
-import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
+import type {Errors, Estimates, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {detailed, reportDetails, TIME_STEP, type ReportDetails} from './report-details.js';
 import {
@@ -347,7 +347,7 @@ export function identificationOf(
   {records, warnings: ofStarts}: {readonly records: readonly FitRecord[]; readonly warnings: readonly string[]},
   began: number,
 ): Identification {
-  const {space, parameters} = fit;
+  const {space} = fit;
   const record = records.reduce((best, one) => better(one, best));
   const {x} = record;
   const objective = objectiveOf(fit, problem.noise, record.noise);
@@ -371,19 +371,13 @@ export function identificationOf(
     ...stepWarnings(fit, record, objective, linearFit, uncertain),
     ...fit.warnings,
   ];
-  const estimateAt = (at: Float64Array): {[name: string]: number | Float64Array} => {
-    const all = space.values(at);
-    return Object.fromEntries(
-      Object.entries(parameters).map(([name, parameter]) => [name, plain(all[name], parameter)]),
-    );
-  };
   const results: Numbers = {
-    estimate: estimateAt(x),
+    estimate: space.estimates(x),
     cost: record.cost,
-    minima: minimaOf(records).map(({best, count}) => ({cost: best.cost, estimate: estimateAt(best.x), count})),
+    minima: minimaOf(records).map(({best, count}) => ({cost: best.cost, estimate: space.estimates(best.x), count})),
     noise: noiseFound(objective, uncertain),
     ...(record.converged ? criteria(objective.likelihood(record), fit.observations) : {}),
-    standardError: byName(space.naturalErrors(uncertain.standardError, x), parameters),
+    standardError: space.byName(space.naturalErrors(uncertain.standardError, x)),
     interval: intervalsOf(space, uncertain, x),
     correlation: {labels: space.labels, values: uncertain.correlation},
     rmse: Object.fromEntries(goodness.map(([name, {rmse}]) => [name, rmse])),
@@ -468,24 +462,6 @@ function correlatedWarnings(series: readonly FittedSeries[]): string[] {
         + 'autocorrelations are beyond those of independent residuals), so the standard errors are too small. Take '
         + `residuals: 'correlated', and look for what the model misses.`,
     );
-}
-
-function plain(values: Float64Array, {shape}: Parameter): number | Float64Array {
-  return shape.length === 0 ? values[0] : values;
-}
-
-/** The numbers that move, in order, back under their names. */
-function byName(flat: Float64Array, parameters: Parameters): {[name: string]: number | Float64Array} {
-  let offset = 0;
-  return Object.fromEntries(
-    Object.entries(parameters)
-      .filter(([, {kind}]) => kind !== 'fixed')
-      .map(([name, parameter]) => {
-        const from = offset;
-        offset += parameter.guess.length;
-        return [name, plain(flat.slice(from, offset), parameter)];
-      }),
-  );
 }
 
 function reportOf(

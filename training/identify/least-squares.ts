@@ -70,7 +70,7 @@ interface Point extends Linearization {
 }
 
 /** Nielsen's state: μ, and the factor ν by which the next failure raises it. */
-interface Damping {
+export interface Damping {
   readonly mu: number;
   readonly nu: number;
 }
@@ -183,7 +183,12 @@ function* tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: n
 }
 
 /** ½‖r‖² − ½‖r + Jδ‖² = ½ δᵀ(μD²δ − Jᵀr), for δ solves (JᵀJ + μD²)δ = −Jᵀr; both terms are positive. */
-function predictedReduction(factor: Factorization, scale: Float64Array, delta: Float64Array, mu: number): number {
+export function predictedReduction(
+  factor: Factorization,
+  scale: Float64Array,
+  delta: Float64Array,
+  mu: number,
+): number {
   const g = factor.gradient();
   let sum = 0;
   for (let j = 0; j < delta.length; j++) sum += delta[j] * (mu * scale[j] ** 2 * delta[j] - g[j]);
@@ -198,7 +203,7 @@ function reduction(r: Float64Array, s: Float64Array): number {
 }
 
 /** Nielsen's rule; NaN stands for a rejected step. */
-function nextDamping({mu, nu}: Damping, gainRatio: number): Damping {
+export function nextDamping({mu, nu}: Damping, gainRatio: number): Damping {
   if (!(gainRatio > 0)) return {mu: mu * nu, nu: 2 * nu};
   return {mu: Math.max(mu * Math.max(1 / 3, 1 - (2 * gainRatio - 1) ** 3), LEAST_DAMPING), nu: 2};
 }

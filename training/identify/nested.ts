@@ -1,7 +1,14 @@
-/** Row-major numbers as arrays of arrays, the way a shape says. */
-export type NestedNumbers = readonly (number | NestedNumbers)[];
+/** Numbers in the shape of a value, and trees of values by names with dots. */
+import type {Numeric} from '../../lib/index.js';
+import type {NestedNumbers} from '../../lib/internal.js';
 
-export function nestedNumbers(values: readonly number[], [count, ...rest]: readonly number[]): NestedNumbers {
+/** Row-major numbers in a shape, as `simulate` takes them: rows inside arrays are arrays too. */
+export function nested(values: Float64Array, shape: readonly number[]): Numeric {
+  if (shape.length === 0) return values[0];
+  return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
+}
+
+function nestedNumbers(values: readonly number[], [count, ...rest]: readonly number[]): NestedNumbers {
   if (rest.length === 0) return values;
   const step = values.length / count;
   return Array.from({length: count}, (_, i) => nestedNumbers(values.slice(i * step, (i + 1) * step), rest));

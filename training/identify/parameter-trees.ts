@@ -1,7 +1,7 @@
 /** Trees of parameters, as a network's weights: every leaf a parameter, and back. */
 import {OptionError} from '../../lib/errors.js';
 import type {Numeric, NumericParams} from '../../lib/index.js';
-import {nestedNumbers} from './nested.js';
+import {nested} from './nested.js';
 import {
   type Parameter,
   type ParameterOptions,
@@ -47,15 +47,13 @@ export function estimatedTree(
   estimate: {readonly [name: string]: number | Float64Array},
 ): NumericParams {
   return Object.fromEntries(
-    Object.entries(tree).map(([key, value]) => {
+    Object.entries(tree).map(([key, value]): [string, Numeric | NumericParams] => {
       const at = `${name}.${key}`;
-      return [key, isValue(value) ? shaped(estimate[at], flatten(value).shape) : estimatedTree(at, value, estimate)];
+      if (!isValue(value)) return [key, estimatedTree(at, value, estimate)];
+      const own = estimate[at];
+      return [key, typeof own === 'number' ? own : nested(own, flatten(value).shape)];
     }),
   );
-}
-
-function shaped(values: number | Float64Array, shape: readonly number[]): Numeric {
-  return typeof values === 'number' || shape.length < 2 ? values : nestedNumbers(Array.from(values), shape);
 }
 
 const isValue = (value: ParameterValue | ParameterTree): value is ParameterValue =>

@@ -165,6 +165,24 @@ export class ParameterSpace {
     return values;
   }
 
+  /** Estimates by name: numbers for scalars, arrays otherwise; the fixed ones too. */
+  estimates(x: Float64Array): Estimates<Parameters> {
+    const values = this.values(x);
+    return Object.fromEntries(
+      Object.entries(this.parameters).map(([name, {shape}]) => [name, numberOrArray(values[name], shape)]),
+    );
+  }
+
+  /** Numbers that belong to the coordinates, under the names of their parameters. */
+  byName(numbers: Float64Array): Estimates<Parameters> {
+    return Object.fromEntries(
+      this.moving.map(({name, parameter: {shape}, offset, size}) => [
+        name,
+        numberOrArray(numbers.slice(offset, offset + size), shape),
+      ]),
+    );
+  }
+
   /** x of named values; those of fixed parameters are not looked at. */
   coordinates(values: {readonly [name: string]: ArrayLike<number>}): Float64Array {
     const x = new Float64Array(this.size);
@@ -335,6 +353,9 @@ const RELEASED = Math.log(49);
 
 /** Part of a positive guess, or of the interval: nobody guesses wrong by eight orders of magnitude. */
 const VANISHING = 1e-8;
+
+const numberOrArray = (values: Float64Array, shape: readonly number[]): number | Float64Array =>
+  shape.length === 0 ? values[0] : values;
 
 function toCoordinate({kind, low, high}: Parameter, value: number): number {
   if (kind === 'positive') return Math.log(value);

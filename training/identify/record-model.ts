@@ -26,7 +26,7 @@ import type {Model} from './model.js';
 import {requireParameters, type Parameter} from './parameters.js';
 import {type Channel, type CheckedRecord, type Start, givenBlock, startOfState, stateNames} from './records.js';
 import {mostSteps, requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
-import {nestedNumbers, withLeaf} from './nested.js';
+import {nested, withLeaf} from './nested.js';
 
 /** The simulation of records that differ in their times and starts alone: traced once, at the guess. */
 export interface Traced {
@@ -558,12 +558,6 @@ export function directionsOf(binding: Binding): Direction[] {
       tangent: isInitial(binding) ? {initial: {[blockOf(binding)]: value}} : {params: withLeaf({}, name, value)},
     };
   });
-}
-
-/** Row-major values in a shape, as `simulate` takes them: rows inside arrays are arrays too. */
-export function nested(values: Float64Array, shape: readonly number[]): Numeric {
-  if (shape.length === 0) return values[0];
-  return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
 }
 
 /** Values of `params`, each in the shape its guess was given in. */

@@ -37,6 +37,9 @@ const RANK_TOLERANCE = 1e-10;
 /** Rows folded in at once: 256 rows of 8 columns are 16 KiB, which stays in the first-level cache. */
 const BLOCK = 256;
 
+/** Squares below it have lost digits to underflow, and their inverse would be infinite: the column counts as zero. */
+const LEAST_SQUARE = 1e-290;
+
 /** The triangular factor of a tall matrix, taken in row by row. */
 export class RowQr implements Factorization {
   /** R, [p, p] row-major, upper triangular. */
@@ -145,7 +148,7 @@ export class RowQr implements Factorization {
     const column = k * rowsAtOnce;
     let below = 0;
     for (let i = 0; i < size; i++) below += block[column + i] ** 2;
-    if (below === 0) return;
+    if (below < LEAST_SQUARE) return;
     const alpha = r[k * p + k];
     const beta = alpha > 0 ? -Math.hypot(alpha, Math.sqrt(below)) : Math.hypot(alpha, Math.sqrt(below));
     const head = alpha - beta; // of the same sign, so nothing cancels

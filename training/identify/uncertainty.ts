@@ -180,6 +180,13 @@ export function uncertainty(
   };
 }
 
+/** The bound of Cramér and Rao on the errors of estimates. @param factor of Fisher's information */
+export const informationBound = (factor: RowQr, names: readonly string[], rankTolerance?: number): Uncertainty =>
+  uncertainty(
+    {factor, residuals: new Float64Array(0), jacobian: new Float64Array(0), cost: 0},
+    {names, observations: 3 * factor.p, rankTolerance, variance: 1},
+  );
+
 /** Student's quantiles of independent residuals. @param prior its rows times Bᵀ */
 function studentQuantiles(root: Float64Array, prior: Float64Array, degrees: Float64Array): Float64Array {
   const p = degrees.length;
@@ -202,7 +209,7 @@ const widened = (degrees: Float64Array, all: Float64Array, told: Float64Array): 
   all.map((value, j) => Math.sqrt(1 + (widening(degrees[j]) ** 2 - 1) * (value > 0 ? told[j] / value : 0)));
 
 /** R with columns of unit length; a column of zeros stays. */
-function scaledColumns({r, p}: RowQr, norms: Float64Array): Float64Array {
+export function scaledColumns({r, p}: RowQr, norms: Float64Array): Float64Array {
   return r.map((value, index) => value / (norms[index % p] || 1));
 }
 
@@ -225,7 +232,7 @@ function mapped(rows: Float64Array, root: Float64Array, rank: number, p: number)
 }
 
 /** AᵀA of A [rows, p]: its diagonal is a sum of squares, and no correlation from it exceeds 1 but by rounding. */
-function gram(a: Float64Array, p: number): Float64Array {
+export function gram(a: Float64Array, p: number): Float64Array {
   const product = new Float64Array(p * p);
   for (let row = 0; row < a.length; row += p)
     for (let i = 0; i < p; i++) for (let j = 0; j < p; j++) product[i * p + j] += a[row + i] * a[row + j];
