@@ -1,5 +1,5 @@
 /** stiffgrad: differentiable simulation of stiff systems for TensorFlow.js. */
-import './tfjs/repair.js';
+import './engine/tensor/gradients.js';
 
 export * from './errors.js';
 export {

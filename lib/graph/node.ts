@@ -77,12 +77,21 @@ export interface Attributes {
   luPermutation: Empty;
   /** A [b, n, n] → the symmetric part of A with its negative eigenvalues set to zero, or made positive: the blocks of Newton's matrix. */
   semidefinite: {readonly negative: 'zero' | 'turned'};
-  /** A [b, n, n] → [b, n + 1, n]: the eigenvalues of its symmetric part, ascending, above the vectors as columns. */
-  eigen: Empty;
-  /** A [b, m, n] → [b, …]: the singular values, descending, then U and V row by row, A = U diag(s) Vᵀ; all columns of both with fullMatrices. */
-  svd: {readonly fullMatrices: boolean};
-  /** A [b, m, n], B [b, m, k] → A⁺B [b, n, k]: the least squares solution of least norm, of any rank. */
-  leastSquares: Empty;
+  /**
+   * A [b, n, n] → [b, n + 1, n]: the eigenvalues of its symmetric part, ascending, above the vectors as columns. Values whose
+   * difference is some ε of the largest count as equal in derivatives.
+   */
+  eigen: {readonly epsilon: number};
+  /**
+   * A [b, m, n] → [b, …]: the singular values, descending, then U and V row by row, A = U diag(s) Vᵀ; all columns of both
+   * with fullMatrices. Equal values as in `eigen`.
+   */
+  svd: {readonly fullMatrices: boolean; readonly epsilon: number};
+  /**
+   * A [b, m, n], B [b, m, k] → A⁺B [b, n, k]: the least squares solution of least norm, of any rank. Singular values of
+   * max(m, n) ε of the largest count as zero.
+   */
+  leastSquares: {readonly epsilon: number};
 
   /** Operands: a value, its arguments x, a cotangent c, a gradient for each argument as a function of c: the value, whose derivative along dx is declared to be the transpose of c → gradients; as a tangent, that transpose applied to arguments dx. */
   declared: {readonly as: 'value' | 'tangent'};

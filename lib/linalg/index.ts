@@ -7,10 +7,9 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import '../tfjs/repair.js'; // the second derivatives here pass through Prod and Tile
-import {identity, runCholesky, runLu, runSolve, runTriangularSolve, transposed, triangles} from './gradients.js';
+import {runCholesky, runLu, runSolve, runTriangularSolve} from './kernels.js';
 import {anyMatrices, squareMatrices, withRightSide} from './shape.js';
-import {runEigh, runLeastSquares, runSvd} from './spectral-gradients.js';
+import {runEigh, runLeastSquares, runSvd} from './spectral-kernels.js';
 
 type Input = tf.Tensor | tf.TensorLike;
 
@@ -164,6 +163,28 @@ export function logdet(a: Input): tf.Tensor {
     return tf.mul(tf.sum(tf.log(diagonal(l, l.shape[l.rank - 1])), -1), 2);
   });
 }
+
+/** Transposes the last two dimensions. */
+function transposed(a: tf.Tensor): tf.Tensor {
+  const order = a.shape.map((_, axis) => axis);
+  const last = order.length - 1;
+  [order[last - 1], order[last]] = [order[last], order[last - 1]];
+  return tf.transpose(a, order);
+}
+
+/** An n × n constant with a value for each side of the diagonal; multiplied, it selects triangles. */
+function triangles(
+  n: number,
+  {below, diagonal: on, above}: {below: number; diagonal: number; above: number},
+): tf.Tensor {
+  const values = Array.from({length: n * n}, (_, at) => {
+    const [row, column] = [Math.floor(at / n), at % n];
+    return row > column ? below : row === column ? on : above;
+  });
+  return tf.tensor(values, [n, n], 'float32');
+}
+
+const identity = (n: number): tf.Tensor => triangles(n, {below: 0, diagonal: 1, above: 0});
 
 /** A must be symmetric for TensorFlow; here its symmetric part is taken, as in `cholesky`. */
 const symmetricPart = (a: tf.Tensor): tf.Tensor => tf.mul(tf.add(a, transposed(a)), 0.5);

@@ -256,3 +256,19 @@ register({
   [LinalgCholesky]: cholesky,
   [LinalgLu]: lu,
 });
+
+export function runSolve(a: tf.Tensor, b: tf.Tensor, adjoint: boolean): tf.Tensor {
+  return tf.engine().runKernel(LinalgSolve, {a, b}, {adjoint});
+}
+
+export function runTriangularSolve(a: tf.Tensor, b: tf.Tensor, lower: boolean, adjoint: boolean): tf.Tensor {
+  return tf.engine().runKernel(LinalgTriangularSolve, {a, b}, {lower, adjoint});
+}
+
+export function runCholesky(a: tf.Tensor): tf.Tensor {
+  return tf.engine().runKernel(LinalgCholesky, {a});
+}
+
+export function runLu(a: tf.Tensor): [lu: tf.Tensor, p: tf.Tensor] {
+  return tf.engine().runKernel<[tf.Tensor, tf.Tensor]>(LinalgLu, {a});
+}

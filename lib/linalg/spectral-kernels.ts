@@ -12,6 +12,7 @@
  * matrices of full rank; else by the singular values, for the solution of least norm. TensorFlow's MatrixSolveLs
  * wants its regularization in double precision, which no tensor of tfjs has: this one runs in double everywhere.
  */
+import * as tf from '@tensorflow/tfjs';
 import type {TensorInfo} from '@tensorflow/tfjs';
 import {SingularMatrixError} from '../errors.js';
 import {EigenWorkspace, sortedEigen} from '../graph/primitives/eigen.js';
@@ -157,3 +158,12 @@ function deficient(m: number, n: number, index: number, batch: number): Singular
 }
 
 register({[LinalgEigh]: eigh, [LinalgSvd]: svd, [LinalgLeastSquares]: leastSquares});
+
+export const runEigh = (a: tf.Tensor): [values: tf.Tensor, vectors: tf.Tensor] =>
+  tf.engine().runKernel<[tf.Tensor, tf.Tensor]>(LinalgEigh, {a});
+
+export const runSvd = (a: tf.Tensor, fullMatrices: boolean): [s: tf.Tensor, u: tf.Tensor, v: tf.Tensor] =>
+  tf.engine().runKernel<[tf.Tensor, tf.Tensor, tf.Tensor]>(LinalgSvd, {a}, {fullMatrices});
+
+export const runLeastSquares = (a: tf.Tensor, b: tf.Tensor, fast: boolean): tf.Tensor =>
+  tf.engine().runKernel(LinalgLeastSquares, {a, b}, {fast});

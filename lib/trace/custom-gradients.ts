@@ -14,7 +14,7 @@ import {requireSession} from './session.js';
 
 /**
  * tfjs's own operations that are written with customGrad (tfjs 4.22), as it names their scopes. Their gradients
- * are those of the primitives they become, which also have right second derivatives (see tfjs/repair.ts).
+ * are those of the primitives they become, which also have right second derivatives (see engine/tensor/gradients.ts).
  */
 const tfjsScopes: ReadonlySet<string> = new Set([
   'fusedMatMul__op',

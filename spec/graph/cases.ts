@@ -414,7 +414,7 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
   },
   eigen(choices) {
     const {batch, n} = matrices(choices);
-    return application([operand(0, [batch, n, n], spaced(n, n))], eigen);
+    return application([operand(0, [batch, n, n], spaced(n, n))], a => eigen(a));
   },
   svd(choices) {
     const {batch, n, columns} = matrices(choices);
@@ -453,7 +453,7 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
     const rows = choices.integer(1, 4);
     return application(
       [operand(0, [batch, rows, n], spaced(rows, n)), operand(1, [batch, rows, columns], wide)],
-      leastSquares,
+      (a, b) => leastSquares(a, b),
     );
   },
 };

@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {ShapeError, SingularMatrixError} from '../../lib/errors.js';
 import {linalg} from '../../lib/linalg/index.js';
+import '../../lib/engine/tensor/gradients.js';
 import {checkDerivatives, inDouble, point, stream} from '../tfjs/finite-differences.js';
 import type {Point} from '../tfjs/finite-differences.js';
 import {runs} from '../property.js';

@@ -5,6 +5,7 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {OptionError, ShapeError, SingularMatrixError, StiffgradError} from '../../lib/errors.js';
 import {linalg, ode, rk4, simulate} from '../../lib/index.js';
+import '../../lib/engine/tensor/gradients.js';
 import {checkDerivatives, inDouble, point, stream} from '../tfjs/finite-differences.js';
 import type {Point} from '../tfjs/finite-differences.js';
 import {runs} from '../property.js';

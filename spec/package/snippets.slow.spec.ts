@@ -7,7 +7,7 @@ import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import * as lib from '../../lib/index.js';
-import {repaired} from '../../lib/tfjs/repair.js';
+import {repaired} from '../../lib/engine/tensor/gradients.js';
 import * as models from '../../models/index.js';
 import * as robots from '../../models/robots/index.js';
 import * as plot from '../../plot/index.js';

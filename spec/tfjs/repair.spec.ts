@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-backend-cpu';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import {repaired, repairGradients} from '../../lib/tfjs/repair.js';
+import {repaired, repairGradients} from '../../lib/engine/tensor/gradients.js';
 import {cases} from './cases.js';
 import {checkDerivatives, inDouble, point, stream} from './finite-differences.js';
 import type {Point} from './finite-differences.js';

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import {interpreter} from '../../lib/engine/interpreter.js';
 import {sizeOf} from '../../lib/graph/node.js';
 import type {Shape} from '../../lib/graph/node.js';
-import '../../lib/tfjs/repair.js';
+import '../../lib/engine/tensor/gradients.js';
 import {trace} from '../../lib/trace/trace.js';
 
 export type Draw = fc.GeneratorValue;

@@ -6,7 +6,7 @@ import {full, input} from '../../lib/graph/build.js';
 import {orZeros, pushforward} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
 import {simplify} from '../../lib/graph/simplify.js';
-import '../../lib/tfjs/repair.js';
+import '../../lib/engine/tensor/gradients.js';
 import {trace} from '../../lib/trace/trace.js';
 
 type Op = (x: tf.Tensor) => tf.Tensor;

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ShapeError, TraceError} from '../../lib/errors.js';
-import '../../lib/tfjs/repair.js';
+import '../../lib/engine/tensor/gradients.js';
 import {trace, within} from '../../lib/trace/trace.js';
 
 type Outputs = {readonly [output: string]: tf.Tensor};

@@ -698,7 +698,7 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   _FusedMatMul: layered,
 };
 
-/** Their numbers are checked where they are defined, in spec/linalg and spec/extending, and against the primitives below. */
+/** Their numbers are checked where they are defined, in spec/linalg, spec/tfjs and spec/extending, and against the primitives below. */
 const ownKernels = [
   'LinalgCholesky',
   'LinalgEigh',
@@ -707,6 +707,7 @@ const ownKernels = [
   'LinalgSolve',
   'LinalgSvd',
   'LinalgTriangularSolve',
+  'StiffgradGradient',
   'StiffgradMapped',
 ];
 

@@ -95,12 +95,18 @@ export function hasKernels(kernels: readonly string[]): boolean {
   return kernels.every(kernel => tf.getKernel(kernel, backend) !== undefined);
 }
 
+/** Numbers as a tensor. tf.tensor looks closer at arrays than a trace in double precision allows. */
+export function upload(numbers: Float64Array, shape: number[]): tf.Tensor {
+  const dataId = tf.backend().write(Float32Array.from(numbers), shape, 'float32');
+  return tf.engine().makeTensorFromTensorInfo({dataId, shape, dtype: 'float32'});
+}
+
 /** The interpreter's own loop, on values read back from the backend. */
 export function onHost(node: Node, shape: number[]): (operands: readonly tf.Tensor[]) => tf.Tensor {
   const kernel = primitiveOf(node).evaluate(node);
   return operands => {
     const out = new Float64Array(node.size);
     kernel(operands.map(numbersOf), out);
-    return tf.tensor(Float32Array.from(out), shape, 'float32');
+    return upload(out, shape);
   };
 }

@@ -10,6 +10,7 @@ import {valuesOf} from '../../graph/declarations.js';
 import {isOp, sameShape, topological} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
 import {bufferSizes, named, plainExecutable} from '../engine.js';
+import {upload} from './functions.js';
 import type {Computation} from './replay.js';
 import {held, replay} from './replay.js';
 import {numbersOf} from '../../read.js';
@@ -43,26 +44,32 @@ interface Step {
 }
 
 function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>): () => void {
-  const places = new Map<Node, number>();
-  const uploads = graph.inputs.map(node => {
-    places.set(node, places.size);
-    return upload(named(buffers, 'buffer', node.attributes.name), held(node.shape));
-  });
+  const inputs = graph.inputs.map(node => ({
+    buffer: named(buffers, 'buffer', node.attributes.name),
+    shape: held(node.shape),
+  }));
+  const compute = computation(graph);
+  const outputs = graph.outputs.map(({name}) => named(buffers, 'buffer', name));
+  return () => {
+    // All are read before any is written: an output may have the name of an input that another shows.
+    const results = readTogether(compute(inputs.map(({buffer, shape}) => upload(buffer, shape))));
+    outputs.forEach((buffer, i) => buffer.set(results[i]));
+  };
+}
+
+/** A graph as a function of its inputs' tensors; they, and the results, have the shapes that values are held in. */
+export function computation(graph: Graph): (inputs: readonly tf.Tensor[]) => tf.Tensor[] {
+  const places = new Map<Node, number>(graph.inputs.map((node, i) => [node, i]));
   const steps = computedNodes(graph).map((node): Step => {
     const operands = sources(node).map(source => placeOf(places, source));
     places.set(node, places.size);
     return {operands, compute: replay(node)};
   });
-  const outputs = graph.outputs.map(({name, node}) => ({
-    place: placeOf(places, node),
-    buffer: named(buffers, 'buffer', name),
-  }));
-  return () => {
-    const values = uploads.map(start => start());
+  const outputs = graph.outputs.map(({node}) => placeOf(places, node));
+  return inputs => {
+    const values = [...inputs];
     for (const {operands, compute} of steps) values.push(compute(operands.map(place => values[place])));
-    // All are read before any is written: an output may have the name of an input that another shows.
-    const results = readTogether(outputs.map(({place}) => values[place]));
-    outputs.forEach(({buffer}, i) => buffer.set(results[i]));
+    return outputs.map(place => values[place]);
   };
 }
 
@@ -72,13 +79,6 @@ function readTogether(tensors: readonly tf.Tensor[]): Float64Array[] {
   const numbers = numbersOf(tf.concat(tensors.map(tensor => tf.reshape(tensor, [-1]))));
   let end = 0;
   return tensors.map(({size}) => numbers.subarray(end, (end += size)));
-}
-
-/**
- * Rounds a buffer to float32 and makes a tensor of it; tfjs may keep the array, which is ours until the run is over.
- */
-function upload(buffer: Float64Array, shape: number[]): () => tf.Tensor {
-  return () => tf.tensor(Float32Array.from(buffer), shape, 'float32');
 }
 
 function placeOf(places: ReadonlyMap<Node, number>, node: Node): number {

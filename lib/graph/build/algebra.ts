@@ -50,20 +50,21 @@ export function semidefinite(a: Node, negative: Attributes['semidefinite']['nega
   return make('semidefinite', [a], {negative}, a.shape, 'float');
 }
 
-export function eigen(a: Node): Node {
+export function eigen(a: Node, epsilon = Number.EPSILON): Node {
   requireSquare('eigen', a);
-  return make('eigen', [a], {}, [a.shape[0], a.shape[1] + 1, a.shape[1]], 'float');
+  return make('eigen', [a], {epsilon}, [a.shape[0], a.shape[1] + 1, a.shape[1]], 'float');
 }
 
-export function svd(a: Node, fullMatrices: boolean): Node {
+export function svd(a: Node, fullMatrices: boolean, epsilon = Number.EPSILON): Node {
   if (a.shape.length !== 3) throw mismatch('svd of what is no matrix', a);
   const [batch, m, n] = a.shape;
   const k = Math.min(m, n);
-  return make('svd', [a], {fullMatrices}, [batch, k + (fullMatrices ? m * m + n * n : (m + n) * k)], 'float');
+  const vectors = fullMatrices ? m * m + n * n : (m + n) * k;
+  return make('svd', [a], {fullMatrices, epsilon}, [batch, k + vectors], 'float');
 }
 
-export function leastSquares(a: Node, b: Node): Node {
+export function leastSquares(a: Node, b: Node, epsilon = Number.EPSILON): Node {
   if (a.shape.length !== 3 || b.shape.length !== 3 || b.shape[0] !== a.shape[0] || b.shape[1] !== a.shape[1])
     throw mismatch('leastSquares', a, b);
-  return make('leastSquares', [a, b], {}, [a.shape[0], a.shape[2], b.shape[2]], 'float');
+  return make('leastSquares', [a, b], {epsilon}, [a.shape[0], a.shape[2], b.shape[2]], 'float');
 }

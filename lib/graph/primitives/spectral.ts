@@ -59,9 +59,9 @@ const inColumns = (x: Node, columns: number): Node =>
  * 1/x, and 0 where |x| is within rounding of zero beside `size` [batch]: values are computed to some ε of the
  * largest, n terms each.
  */
-function reciprocal(x: Node, size: Node, n: number): Node {
+function reciprocal(x: Node, size: Node, n: number, epsilon: number): Node {
   const limit = broadcastTo(
-    reshape(scale(size, 4 * n * Number.EPSILON), [size.shape[0], ...x.shape.slice(1).map(() => 1)]),
+    reshape(scale(size, 4 * n * epsilon), [size.shape[0], ...x.shape.slice(1).map(() => 1)]),
     x.shape,
   );
   const close = binary('lessEqual', unary('abs', x), limit);
@@ -101,11 +101,16 @@ export const eigenPrimitive: Primitive<'eigen'> = {
     const [batch, , n] = node.shape;
     const {values, vectors} = eigenParts(node);
     const m = matMul(vectors, matMul(scale(add(da, transposed(da)), 0.5), vectors), true);
-    const f = reciprocal(sub(inRows(values, n), inColumns(values, n)), max(unary('abs', values), [1]), n);
+    const f = reciprocal(
+      sub(inRows(values, n), inColumns(values, n)),
+      max(unary('abs', values), [1]),
+      n,
+      node.attributes.epsilon,
+    );
     return concat([reshape(diagonal(m), [batch, 1, n]), matMul(vectors, mul(f, m))], 1);
   },
   dependence: node => wholeMatrix(node, node.shape[1] * node.shape[2], node.shape[2] ** 2),
-  batch: (_, [a], __, size) => foldBatch(a, size, eigen),
+  batch: (node, [a], _, size) => foldBatch(a, size, x => eigen(x, node.attributes.epsilon)),
 };
 
 // ------------------------------------------------------------------ singular values
@@ -175,8 +180,9 @@ export const svdPrimitive: Primitive<'svd'> = {
     const [inR, inC] = [inRows(s, k), inColumns(s, k)];
     const largest = max(s, [1]);
     const terms = Math.max(m, n);
-    const f = mul(reciprocal(sub(inR, inC), largest, terms), reciprocal(add(inR, inC), largest, terms));
-    const inverse = reciprocal(s, largest, terms);
+    const inverseOf = (x: Node): Node => reciprocal(x, largest, terms, node.attributes.epsilon);
+    const f = mul(inverseOf(sub(inR, inC)), inverseOf(add(inR, inC)));
+    const inverse = inverseOf(s);
     const du = turnedTangent(u, k, f, add(mul(dp, inR), mul(inC, transposed(dp))), moved, inverse);
     const dv = turnedTangent(v, k, f, add(mul(inC, dp), mul(transposed(dp), inR)), movedBack, inverse);
     return concat([diagonal(dp), reshape(du, [batch, du.size / batch]), reshape(dv, [batch, dv.size / batch])], 1);
@@ -185,7 +191,7 @@ export const svdPrimitive: Primitive<'svd'> = {
     const [, m, n] = node.operands[0].shape;
     return wholeMatrix(node, node.shape[1], m * n);
   },
-  batch: (node, [a], _, size) => foldBatch(a, size, x => svd(x, node.attributes.fullMatrices)),
+  batch: (node, [a], _, size) => foldBatch(a, size, x => svd(x, node.attributes.fullMatrices, node.attributes.epsilon)),
 };
 
 // ------------------------------------------------------------------ least squares
@@ -196,13 +202,19 @@ export const svdPrimitive: Primitive<'svd'> = {
  */
 export const rankShare = (m: number, n: number, epsilon: number): number => Math.max(m, n) * epsilon;
 
+/** A⁺b for the ranks that a node decides by. */
+const solver =
+  ({attributes: {epsilon}}: Node<'leastSquares'>) =>
+  (a: Node, b: Node): Node =>
+    leastSquares(a, b, epsilon);
+
 export const leastSquaresPrimitive: Primitive<'leastSquares'> = {
   evaluate(node) {
     const [batch, m, n] = node.operands[0].shape;
     const k = node.shape[2];
     const workspace = new SvdWorkspace(m, n, false);
     const factors = new Float64Array(singularSize(m, n, false));
-    const share = rankShare(m, n, Number.EPSILON);
+    const share = rankShare(m, n, node.attributes.epsilon);
     return ([a, b], out) => {
       for (let s = 0; s < batch; s++)
         leastNorm(a, s * m * n, workspace, factors, share, b, s * m * k, out, s * n * k, k);
@@ -214,18 +226,19 @@ export const leastSquaresPrimitive: Primitive<'leastSquares'> = {
    */
   tangent(x, [da, db]) {
     const [a, b] = x.operands;
-    if (da === undefined) return db === undefined ? undefined : leastSquares(a, db);
+    const solve = solver(x);
+    if (da === undefined) return db === undefined ? undefined : solve(a, db);
     const at = transposed(a);
     const rhs = addAll([db, neg(matMul(da, x))]);
     const bent = matMul(da, sub(b, matMul(a, x)), true);
-    const inside = matMul(da, leastSquares(at, x), true);
+    const inside = matMul(da, solve(at, x), true);
     return addAll([
-      rhs === undefined ? undefined : leastSquares(a, rhs),
-      leastSquares(a, leastSquares(at, bent)),
-      sub(inside, leastSquares(a, matMul(a, inside))),
+      rhs === undefined ? undefined : solve(a, rhs),
+      solve(a, solve(at, bent)),
+      sub(inside, solve(a, matMul(a, inside))),
     ]);
   },
-  transpose: (node, cotangent) => [undefined, leastSquares(transposed(node.operands[0]), cotangent)],
+  transpose: (node, cotangent) => [undefined, solver(node)(transposed(node.operands[0]), cotangent)],
   dependence(node, operand) {
     const [, m, n] = node.operands[0].shape;
     const k = node.shape[2];
@@ -234,9 +247,9 @@ export const leastSquaresPrimitive: Primitive<'leastSquares'> = {
   },
   batch(node, [a, b], batched, size) {
     const [batch, n, k] = node.shape;
-    if (!batched[0]) return manyColumns(b, size, columns => leastSquares(a, columns));
+    if (!batched[0]) return manyColumns(b, size, columns => solver(node)(a, columns));
     const right = batched[1] ? b : broadcastTo(b, [size, ...b.shape]);
     const fold = (x: Node): Node => reshape(x, [x.shape[0] * x.shape[1], ...x.shape.slice(2)]);
-    return reshape(leastSquares(fold(a), fold(right)), [size, batch, n, k]);
+    return reshape(solver(node)(fold(a), fold(right)), [size, batch, n, k]);
   },
 };

@@ -1,48 +1,10 @@
 /**
- * Kernels that copy entries about: gathers, scatters, slices with strides, padding, tiling, stacking.
- * Each output entry is one input entry, so the gradient adds every cotangent back to where its entry came
- * from: a scatter; and the gradient of a scatter is a gather. tfjs lacks most of these; its tile stops
- * at rank four, its mirrorPad forgets the mirrored part, and gather's runs on UnsortedSegmentSum,
- * which the wasm backend does not have.
+ * Gathers and scatters. Each output entry is one input entry, so the gradient adds every cotangent back to where its entry
+ * came from: a scatter of rows; and the gradient of a scatter is a gather. tfjs lacks most of these, and gather's runs on
+ * UnsortedSegmentSum, which the wasm backend does not have.
  */
 import * as tf from '@tensorflow/tfjs';
 import {axes, several, single, size, zero} from './broadcast.js';
-
-/** Adds cotangent entry i to entry origin[i] of a zero tensor: the transpose of a copy known from shapes alone. */
-function scatterBack(dy: tf.Tensor, origin: number[], shape: number[]): tf.Tensor {
-  if (origin.length === 0) {
-    return tf.zeros(shape);
-  }
-  const indices = tf.tensor2d(origin, [origin.length, 1], 'int32');
-  return tf.reshape(tf.scatterND(indices, tf.reshape(dy, [origin.length]), [size(shape)]), shape);
-}
-
-/** For each entry of a tensor of `shape`, row-major, its coordinates handed to `visit`, whose answers are listed. */
-function eachEntry(shape: number[], visit: (at: number[]) => number): number[] {
-  const at = shape.map(() => 0);
-  return Array.from({length: size(shape)}, () => {
-    const result = visit(at);
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      if (++at[axis] < shape[axis]) {
-        break;
-      }
-      at[axis] = 0;
-    }
-    return result;
-  });
-}
-
-const flat = (at: number[], shape: number[]): number =>
-  at.reduce((offset, position, axis) => offset * shape[axis] + position, 0);
-
-/** Where entry i of a mirrored axis of length n comes from: 'reflect' does not repeat the edge, 'symmetric' does. */
-function mirrored(i: number, n: number, mode: tf.Attribute): number {
-  const edge = mode === 'reflect' ? 0 : 1;
-  if (i < 0) {
-    return -i - edge;
-  }
-  return i < n ? i : 2 * n - 2 - i + edge;
-}
 
 /** Indices [..., k] and what they address as a list of rows: [N, k] and [N, ...]. tfjs misreads a single row's rank. */
 function asRows(indices: tf.Tensor, entries: tf.Tensor, inner: number[]): [indices: tf.Tensor, entries: tf.Tensor] {
@@ -143,80 +105,6 @@ export const indexing: readonly tf.GradConfig[] = [
     },
   },
   {
-    kernelName: tf.StridedSlice,
-    inputsToSave: ['x'],
-    gradFunc: (dy, [x], attrs) => ({
-      x: () => {
-        const list = (name: string): number[] => attrs[name] as number[];
-        const mask = (name: string): number => attrs[name] as number;
-        const {begin, end, strides} = tf.slice_util.sliceInfo(
-          x.shape,
-          list('begin'),
-          list('end'),
-          list('strides'),
-          mask('beginMask'),
-          mask('endMask'),
-          mask('ellipsisMask'),
-          mask('newAxisMask'),
-          mask('shrinkAxisMask'),
-        );
-        const counts = begin.map((first, axis) => Math.max(0, Math.ceil((end[axis] - first) / strides[axis])));
-        const origin = eachEntry(counts, at =>
-          flat(
-            at.map((i, axis) => begin[axis] + i * strides[axis]),
-            x.shape,
-          ),
-        );
-        return scatterBack(single(dy), origin, x.shape);
-      },
-    }),
-  },
-  {
-    kernelName: tf.MirrorPad,
-    inputsToSave: ['x'],
-    gradFunc: (dy, [x], {paddings, mode}) => ({
-      x: () => {
-        const widths = paddings as [number, number][];
-        const padded = x.shape.map((n, axis) => n + widths[axis][0] + widths[axis][1]);
-        const origin = eachEntry(padded, at =>
-          flat(
-            at.map((i, axis) => mirrored(i - widths[axis][0], x.shape[axis], mode)),
-            x.shape,
-          ),
-        );
-        return scatterBack(single(dy), origin, x.shape);
-      },
-    }),
-  },
-  {
-    kernelName: tf.Diag,
-    inputsToSave: ['x'],
-    gradFunc: (dy, [x]) => ({
-      x: () => {
-        const onDiagonal = Array.from({length: x.size}, (_, i) => i * (x.size + 1));
-        const entries = tf.gather(tf.reshape(single(dy), [x.size * x.size]), tf.tensor1d(onDiagonal, 'int32'));
-        return tf.reshape(entries, x.shape);
-      },
-    }),
-  },
-  {
-    // One axis after another, so that no tensor has more than three dimensions (WebGL's shaders stop at six)
-    kernelName: tf.Tile,
-    inputsToSave: ['x'],
-    gradFunc: (dy, [x], {reps}) => ({
-      x: () => {
-        let sum = single(dy);
-        (reps as number[]).forEach((count, axis) => {
-          if (count !== 1) {
-            const before = size(x.shape.slice(0, axis));
-            sum = tf.sum(tf.reshape(sum, [before, count, sum.size / Math.max(1, before * count)]), 1);
-          }
-        });
-        return tf.reshape(sum, x.shape);
-      },
-    }),
-  },
-  {
     kernelName: tf.TopK,
     inputsToSave: ['x'],
     gradFunc: (dys, [x], {k, sorted}) => ({
@@ -232,41 +120,4 @@ export const indexing: readonly tf.GradConfig[] = [
       },
     }),
   },
-  // With one output tfjs passes the cotangent itself, not a list of one, and its own gradients fail
-  {
-    kernelName: tf.Unpack,
-    gradFunc: (dys, _, {axis}) => ({value: () => tf.stack(several(dys), axis as number)}),
-  },
-  {
-    kernelName: tf.SplitV,
-    gradFunc: (dys, _, {axis}) => ({x: () => tf.concat(several(dys), axis as number)}),
-  },
-  {
-    // The inverse rearrangement; its own gradient is the first again
-    kernelName: tf.DepthToSpace,
-    gradFunc: (dy, _, {blockSize, dataFormat}) => ({
-      x: () => spaceToDepth(single(dy), blockSize as number, dataFormat as string),
-    }),
-  },
 ];
-
-function spaceToDepth(y: tf.Tensor, block: number, format: string): tf.Tensor {
-  if (format === 'NCHW') {
-    const [batch, channels, height, width] = y.shape;
-    const blocks = tf.reshape(y, [batch, channels, height / block, block, width / block, block]);
-    return tf.reshape(tf.transpose(blocks, [0, 3, 5, 1, 2, 4]), [
-      batch,
-      channels * block * block,
-      height / block,
-      width / block,
-    ]);
-  }
-  const [batch, height, width, channels] = y.shape;
-  const blocks = tf.reshape(y, [batch, height / block, block, width / block, block, channels]);
-  return tf.reshape(tf.transpose(blocks, [0, 1, 3, 2, 4, 5]), [
-    batch,
-    height / block,
-    width / block,
-    channels * block * block,
-  ]);
-}

@@ -24,10 +24,10 @@ import {
 import {orZeros, pullback} from '../../graph/differentiate.js';
 import type {Node, Shape} from '../../graph/node.js';
 import {substitute} from '../../graph/simplify.js';
-import {linear, nearest, type Resize, type Weights} from '../../tfjs/gradients/window.js';
 import type {Lowering, Lowerings} from '../lowering.js';
 import {lower} from '../lowering.js';
 import {activate} from './activations.js';
+import {linear, nearest, type Resize, type Weights} from './resize-weights.js';
 
 type Shape4 = [number, number, number, number];
 type Window = Pick<

@@ -6,6 +6,7 @@ import {contractions} from './contractions.js';
 import {convolutions} from './convolution.js';
 import {creation} from './creation.js';
 import {elementwise} from './elementwise.js';
+import {gradientKernel, gradientLowering} from './gradient.js';
 import {indexing} from './indexing.js';
 import {linalg} from './linalg.js';
 import {normalization} from './normalization.js';
@@ -23,6 +24,7 @@ export const lowerings: Lowerings = {
   ...indexing,
   ...normalization,
   ...linalg,
+  [gradientKernel]: gradientLowering(() => lowerings),
 };
 
 /** The nodes of a kernel with several outputs; undefined for one with a single output. */

@@ -14,6 +14,7 @@ import {
 import type {Node} from '../../graph/node.js';
 import {sizeOf} from '../../graph/node.js';
 import {eigenParts, singularParts} from '../../graph/primitives/spectral.js';
+import {epsilonInUse} from '../../linalg/spectral-kernels.js';
 import type {Binary, Lowerings} from '../lowering.js';
 import {lower} from '../lowering.js';
 
@@ -39,16 +40,16 @@ export const linalg: Lowerings = {
   ),
   LinalgCholesky: lower<{a: Node}>(({a}) => reshape(cholesky(folded(a)), a.shape)),
   LinalgEigh: lower<{a: Node}>(({a}) => {
-    const {values, vectors} = eigenParts(eigen(folded(a)));
+    const {values, vectors} = eigenParts(eigen(folded(a), epsilonInUse()));
     return [reshape(values, a.shape.slice(0, -1)), reshape(vectors, a.shape)];
   }),
   LinalgSvd: lower<{a: Node}, {fullMatrices: boolean}>(({a}, {fullMatrices}) => {
     const [m, n] = a.shape.slice(-2);
-    const {s, u, v} = singularParts(svd(folded(a), fullMatrices), m, n, fullMatrices);
+    const {s, u, v} = singularParts(svd(folded(a), fullMatrices, epsilonInUse()), m, n, fullMatrices);
     return [s, u, v].map(part => reshape(part, [...a.shape.slice(0, -2), ...part.shape.slice(1)]));
   }),
   LinalgLeastSquares: lower<Binary, {fast: boolean}>(({a, b}, {fast}) => {
-    const x = (fast ? normalEquations : leastSquares)(folded(a), folded(b));
+    const x = fast ? normalEquations(folded(a), folded(b)) : leastSquares(folded(a), folded(b), epsilonInUse());
     return reshape(x, [...a.shape.slice(0, -2), ...x.shape.slice(1)]);
   }),
   LinalgLu: lower<{a: Node}>(({a}) => [
