@@ -4,6 +4,7 @@
  * numbers are those of run.ts and adjoint/sweep-back.ts, to the bit. What is out of the ordinary ends the run, which is then
  * taken by those.
  */
+import {setZero} from '../adjoint/add-to.js';
 import type {Engine, Executable} from '../engine/engine.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {ParameterName} from '../step/parameter-names.js';
@@ -69,5 +70,5 @@ export const parameterList = (count: number): ParameterName[] =>
 
 /** Before a pull whose programs add to their parameters' cotangents. */
 export function clear(sums: Sums): void {
-  for (const sum of sums) sum?.fill(0);
+  for (const sum of sums) if (sum !== undefined) setZero(sum);
 }

@@ -3,9 +3,9 @@
  * way back read what the one before wrote (integrate/run-call.ts). The numbers are those of objective.ts, to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
-import {addTo} from '../adjoint/add-to.js';
+import {addTo, setZero} from '../adjoint/add-to.js';
 import type {Executable} from '../engine/engine.js';
-import {plainVectors} from '../engine/vectors.js';
+import type {Vectors} from '../engine/vectors.js';
 import {MemoryError, StiffgradError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
@@ -21,12 +21,11 @@ import type {Numeric} from '../system/numeric.js';
 import {lentNumeric, readNumericInto} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams, wholeTypeOf} from '../system/params.js';
-import type {LossSeries} from './loss-gradient.js';
+import type {LossSeries, SavedRows} from './loss-gradient.js';
 import {differentiateLoss} from './loss-gradient.js';
 import type {AnyEncoder, AnyValues, LossArgument} from './objective-kinds.js';
 import type {Prepared} from './prepare.js';
 import {readCaptured, readNumbers} from './prepare.js';
-import {copyColumn, seriesOf, setColumn} from './series.js';
 import type {SourceCotangents, TracedFunction} from './traced-function.js';
 
 const entries: ReadonlySet<string> = new Set<keyof AnyValues>(['initial', 'params', 'data', 'variables']);
@@ -52,8 +51,6 @@ interface Parts {
   readonly data: readonly DataPlace[];
 }
 
-const areFinite = (numbers: Float64Array): boolean => plainVectors.largest(numbers) < Infinity;
-
 export class LossCall {
   /** The gradient by variables; the arrays are those of the next call too. */
   readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
@@ -65,6 +62,7 @@ export class LossCall {
   /** Cotangents of the parameters that the programs leave, in the order in which they are added. */
   private readonly added: readonly Move[];
   private readonly isTree: boolean;
+  private readonly vectors: Vectors;
   /** By slot, where its values come from; then what is copied, and what is read from tfjs. */
   private sources: readonly (Float64Array | undefined)[] = [];
   private moves: readonly Move[] = [];
@@ -77,6 +75,7 @@ export class LossCall {
     data: readonly Leaf[],
   ) {
     const {run, loss, encoder, observe, slots} = parts;
+    this.vectors = loss.executable.vectors;
     this.isTree = data.some(({path}) => path.length > 1);
     this.read = slots.filter(({tensor}) => tensor !== undefined);
     const captured = new Map<tf.Tensor, Float64Array>();
@@ -87,10 +86,16 @@ export class LossCall {
     }
     this.variables = variables;
     this.sums = {params: slots.slice(0, prepared.leaves.length).map(({gradient}) => gradient), captured};
-    const {width} = seriesOf(prepared);
-    const room = (own: Float64Array): Float64Array =>
-      observe === undefined ? own : new Float64Array(run.times.length * width);
-    this.series = {times: run.times, matrix: room(run.states), cotangents: room(run.cotangents)};
+    const {size} = prepared.traced.state;
+    const separate = (states: Float64Array, observed: Float64Array | undefined): SavedRows => ({
+      states: {values: states, width: size, offset: 0},
+      observed: observed && {values: observed, width: observed.length / run.times.length, offset: 0},
+    });
+    this.series = {
+      times: run.times,
+      saved: separate(run.states, observe?.buffer('observed')),
+      cotangents: separate(run.cotangents, observe?.find('observedCotangent')),
+    };
     const steps = observe === undefined ? run.executables : [...run.executables, observe];
     this.handed = joinedMoves([
       ...steps.flatMap(executable => this.ofParameters(i => ({from: slots[i].values, to: executable.find(`p.${i}`)}))),
@@ -113,7 +118,7 @@ export class LossCall {
     });
   }
 
-  private toFunction({buffers, captured}: TracedFunction<never>): Move[] {
+  private toFunction({buffers, captured}: Pick<TracedFunction<LossArgument>, 'buffers' | 'captured'>): Move[] {
     const {slots} = this.parts;
     const places = [
       ...buffers.params.map((to, i) => ({to, from: slots[i].values})),
@@ -224,51 +229,40 @@ export class LossCall {
   /** The loss at the numbers that are set; undefined where something is out of the ordinary. */
   private evaluate(): number | undefined {
     const {prepared, parts, handed, derive, series, sums} = this;
-    const {run, loss, encoder, values, gradient} = parts;
-    if (!areFinite(values)) return undefined;
+    const {run, loss, encoder, observe, values, gradient} = parts;
+    if (!this.areFinite(values)) return undefined;
     for (let i = 0; i < handed.length; i++) handed[i].to.set(handed[i].from);
     for (let i = 0; i < derive.length; i++) derive[i]();
     if (encoder !== undefined) {
       encoder.executable.run('value');
       const given = encoder.executable.buffer('given');
-      if (!areFinite(given)) return undefined;
+      if (!this.areFinite(given)) return undefined;
       run.given.set(given);
     }
     if (!run.run()) return undefined;
-    this.observe();
-    gradient.fill(0);
+    observe?.find('xs')?.set(run.states);
+    observe?.run('observe');
+    if (observe !== undefined) setZero(run.cotangents);
+    setZero(gradient);
     const {value, initial} = differentiateLoss(prepared, loss, encoder, series, sums, () => this.pullRun());
-    return areFinite(gradient) && areFinite(initial) ? value : undefined;
+    return this.areFinite(gradient) && this.areFinite(initial) ? value : undefined;
   }
 
-  /** Observations beside the states. */
-  private observe(): void {
-    const {prepared, parts, series} = this;
-    const {run, observe} = parts;
-    if (observe === undefined) return;
-    const {size} = prepared.traced.state;
-    const {width} = seriesOf(prepared);
-    observe.find('xs')?.set(run.states);
-    observe.run('observe');
-    setColumn(series.matrix, width, {offset: 0, size}, run.states);
-    setColumn(series.matrix, width, {offset: size, size: width - size}, observe.buffer('observed'));
+  private areFinite(numbers: Float64Array): boolean {
+    return this.vectors.largest(numbers) < Infinity;
   }
 
   /** From the cotangents of the series to that of the start, which is returned, and of the parameters. */
   private pullRun(): Float64Array {
-    const {prepared, parts, series, added} = this;
-    const {run, observe} = parts;
-    if (observe !== undefined) {
-      const {size} = prepared.traced.state;
-      const {width} = seriesOf(prepared);
-      const observed = observe.find('observedCotangent');
-      copyColumn(series.cotangents, width, {offset: 0, size}, run.cotangents);
-      if (observed !== undefined) copyColumn(series.cotangents, width, {offset: size, size: width - size}, observed);
-      observe.run('pullObserved');
-      addTo(run.cotangents, observe.buffer('xsCotangent'));
-    }
+    const {
+      added,
+      vectors,
+      parts: {run, observe},
+    } = this;
+    observe?.run('pullObserved');
+    if (observe !== undefined) addTo(run.cotangents, observe.buffer('xsCotangent'));
     run.pull();
-    for (let i = 0; i < added.length; i++) addTo(added[i].to, added[i].from);
+    for (let i = 0; i < added.length; i++) vectors.advance(added[i].to, added[i].to, added[i].from, -1);
     return run.initial;
   }
 

@@ -4,16 +4,36 @@ import {gradientNotFinite} from '../adjoint/not-finite.js';
 import {GradientError} from '../errors.js';
 import type {Run} from '../integrate/path.js';
 import type {Prepared} from './prepare.js';
+import type {Block} from '../step/layout.js';
 import type {Leaf} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import type {LossArgument} from './objective-kinds.js';
 import {copyColumn, seriesOf, setColumn} from './series.js';
 import type {SourceCotangents, TracedFunction} from './traced-function.js';
 
-/** What a run shows a loss (series.ts), and room for the cotangents of that, zero where the loss does not read it. */
+/** Where a series' rows lie: the numbers of each saved state from `offset` on, `width` from one row to the next. */
+interface Rows {
+  readonly values: Float64Array;
+  readonly width: number;
+  readonly offset: number;
+}
+
+/** Saved states and what is observed of them, in one matrix (series.ts) or each by itself. */
+export interface SavedRows {
+  readonly states: Rows;
+  readonly observed: Rows | undefined;
+}
+
+/** The rows of a whole matrix. */
+export function rowsOf(prepared: Prepared, values: Float64Array): SavedRows {
+  const {width} = seriesOf(prepared);
+  return {states: {values, width, offset: 0}, observed: {values, width, offset: prepared.traced.state.size}};
+}
+
+/** What a run shows a loss, and room for the cotangents of that, zero where the loss does not read it. */
 export interface LossSeries extends Pick<Run, 'times' | 'events'> {
-  readonly matrix: Float64Array;
-  readonly cotangents: Float64Array;
+  readonly saved: SavedRows;
+  readonly cotangents: SavedRows;
 }
 
 /**
@@ -46,32 +66,46 @@ export function differentiateLoss(
   return {value, initial};
 }
 
-/** Sets the saved series that a loss is a function of. */
-export function loadSeries(
-  {executable}: TracedFunction<LossArgument>,
+/** Calls `each` with every block of the series, by its number, and where it lies in a row. */
+function eachColumn(
   prepared: Prepared,
-  {times, events, matrix}: Pick<LossSeries, 'times' | 'events' | 'matrix'>,
+  {states, observed}: SavedRows,
+  each: (i: number, rows: Rows, column: Pick<Block, 'offset' | 'size'>) => void,
 ): void {
-  const {blocks, width} = seriesOf(prepared);
-  executable.find('t')?.set(times);
-  executable.find('events')?.set((events ?? []).map(({t}) => t));
-  for (const block of blocks) {
-    const buffer = executable.find(block.name as LossArgument);
-    if (buffer !== undefined) copyColumn(matrix, width, block, buffer);
+  const {size} = prepared.traced.state;
+  const {blocks} = seriesOf(prepared);
+  for (let i = 0; i < blocks.length; i++) {
+    const {offset, size: length} = blocks[i];
+    if (offset < size) each(i, states, {offset: states.offset + offset, size: length});
+    else if (observed !== undefined) each(i, observed, {offset: observed.offset, size: length});
   }
 }
 
-/** Writes the cotangents of the saved series, [saved, width], after the loss was pulled, where it reads them. */
+/** Sets the saved series that a loss is a function of (`Objectives.lossOf`). */
+export function loadSeries(
+  {buffers: {own}}: TracedFunction<LossArgument>,
+  prepared: Prepared,
+  {times, events = [], saved}: Pick<LossSeries, 'times' | 'events' | 'saved'>,
+): void {
+  const {blocks} = seriesOf(prepared);
+  own[0]?.set(times);
+  eachColumn(prepared, saved, (i, {values, width}, column) => {
+    const buffer = own[1 + i];
+    if (buffer !== undefined) copyColumn(values, width, column, buffer);
+  });
+  if (own.length > 1 + blocks.length) own[1 + blocks.length]?.set(events.map(({t}) => t));
+}
+
+/** Writes the cotangents of the saved series, after the loss was pulled, where it reads them. */
 export function setSeriesCotangents(
   loss: TracedFunction<LossArgument>,
   prepared: Prepared,
-  cotangents: Float64Array,
+  cotangents: SavedRows,
 ): void {
-  const {blocks, width} = seriesOf(prepared);
-  for (let i = 0; i < blocks.length; i++) {
+  eachColumn(prepared, cotangents, (i, {values, width}, column) => {
     const cotangent = loss.cotangentOf(1 + i);
-    if (cotangent !== undefined) setColumn(cotangents, width, blocks[i], cotangent);
-  }
+    if (cotangent !== undefined) setColumn(values, width, column, cotangent);
+  });
 }
 
 /** Of the times of events, where the run has any. */

@@ -16,7 +16,7 @@ import {readParams, toTree} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import {constantTensor, immediate} from '../trace/trace.js';
 import {Calls, LossCall} from './loss-call.js';
-import {differentiateLoss, loadSeries, requireFiniteSums} from './loss-gradient.js';
+import {differentiateLoss, loadSeries, requireFiniteSums, rowsOf} from './loss-gradient.js';
 import {Made} from './made.js';
 import {scalarLoss} from './loss.js';
 import type {
@@ -106,7 +106,8 @@ export class Objectives {
     if (result.error !== undefined) throw result.error;
     const traced = this.lossOf(loss, result, point);
     traced.load(point);
-    loadSeries(traced, prepared, {...result, matrix: seriesValues(prepared, result)});
+    const {times, events} = result;
+    loadSeries(traced, prepared, {times, events, saved: rowsOf(prepared, seriesValues(prepared, result))});
     traced.executable.run('value');
     return traced.executable.buffer('loss')[0];
   }
@@ -150,7 +151,8 @@ export class Objectives {
     const matrix = seriesValues(prepared, result);
     let cotangents = this.cotangents.get(loss);
     if (cotangents?.length !== matrix.length) this.cotangents.set(loss, (cotangents = new Float64Array(matrix.length)));
-    const series = {matrix, cotangents, times: result.times, events: result.events};
+    const {times, events} = result;
+    const series = {saved: rowsOf(prepared, matrix), cotangents: rowsOf(prepared, cotangents), times, events};
     const captured = new Map<tf.Tensor, Float64Array>();
     const sums: {params: Float64Array[]; captured: typeof captured} = {params: [], captured};
     loss.load(point);

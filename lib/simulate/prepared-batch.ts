@@ -42,6 +42,7 @@ import {
   loadSeries,
   requireFiniteLoss,
   requireFiniteSums,
+  rowsOf,
   setSeriesCotangents,
 } from './loss-gradient.js';
 import {encoded, Objectives} from './objective.js';
@@ -176,7 +177,7 @@ class Batches {
       const width = widthOf(one.prepared);
       const places = one.places?.length ?? result.times.length;
       const all = new Float64Array(places * width);
-      setSeriesCotangents(traced, one.prepared, all);
+      setSeriesCotangents(traced, one.prepared, rowsOf(one.prepared, all));
       return {
         series: gatheredRows(all, one.places, width, result.times.length),
         happened: happenedCotangents(traced, one.prepared),
@@ -284,7 +285,7 @@ class Batches {
     const saved = {times: placed(times, places, 1), events};
     const traced = this.objectives.lossOf(loss, saved, point);
     traced.load(point);
-    loadSeries(traced, prepared, {...saved, matrix: placed(matrix, places, widthOf(prepared))});
+    loadSeries(traced, prepared, {...saved, saved: rowsOf(prepared, placed(matrix, places, widthOf(prepared)))});
     return traced;
   }
 

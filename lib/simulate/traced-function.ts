@@ -75,17 +75,23 @@ export function traceFunction<Own extends string>(
       ),
     [...own, ...listed('params', params), ...listed('data', data)],
   );
-  const counts = {own: own.length, params: params.length, data: data.length, captured: captured.length};
+  const counts = {params: params.length, data: data.length, captured: captured.length};
   const {inputs} = graph;
   // Cotangents are asked of all but the data.
   const first = own.length + params.length;
   const sources = [...inputs.slice(0, first), ...inputs.slice(first + data.length)];
   const {programs, executable} = compiled(engine, graph, seed, sources);
-  return new TracedFunction<Own>(programs, executable, captured, counts);
+  return new TracedFunction<Own>(
+    programs,
+    executable,
+    captured,
+    own.map(({name}) => name as Own),
+    counts,
+  );
 }
 
 type FunctionBuffers = {
-  readonly [name in 'params' | 'data' | 'captured' | 'cotangent']: readonly (Float64Array | undefined)[];
+  readonly [name in 'own' | 'params' | 'data' | 'captured' | 'cotangent']: readonly (Float64Array | undefined)[];
 };
 
 export class TracedFunction<Own extends string> {
@@ -96,7 +102,8 @@ export class TracedFunction<Own extends string> {
     private readonly programs: Programs,
     readonly executable: FunctionExecutable<Own>,
     readonly captured: readonly Captured[],
-    private readonly counts: {readonly [name in 'own' | 'params' | 'data' | 'captured']: number},
+    private readonly own: readonly Own[],
+    private readonly counts: {readonly [name in 'params' | 'data' | 'captured']: number},
   ) {}
 
   /** What it sets and reads: every evaluation asks for them. Programs that share a memory have none until all are known. */
@@ -105,14 +112,15 @@ export class TracedFunction<Own extends string> {
   }
 
   private find(): FunctionBuffers {
-    const {executable, counts} = this;
-    const find = (name: keyof FunctionBuffers, count: number): (Float64Array | undefined)[] =>
+    const {executable, own, counts} = this;
+    const find = (name: Exclude<keyof FunctionBuffers, 'own'>, count: number): (Float64Array | undefined)[] =>
       Array.from({length: count}, (_, i) => executable.find(`${name}.${i}`));
     return {
+      own: own.map(name => executable.find(name)),
       params: find('params', counts.params),
       data: find('data', counts.data),
       captured: find('captured', counts.captured),
-      cotangent: find('cotangent', counts.own + counts.params + counts.captured),
+      cotangent: find('cotangent', own.length + counts.params + counts.captured),
     };
   }
 
@@ -126,9 +134,9 @@ export class TracedFunction<Own extends string> {
 
   /** The function by another engine, with both programs or only that back. */
   on(engine: Engine, which: 'all' | 'pull'): TracedFunction<Own> {
-    const {programs, captured, counts} = this;
+    const {programs, captured, own, counts} = this;
     const executable = engine.compile(which === 'all' ? programs : {pull: programs.pull});
-    return new TracedFunction<Own>(programs, executable, captured, counts);
+    return new TracedFunction<Own>(programs, executable, captured, own, counts);
   }
 
   /** The cotangent of an argument of its own after `pull`; undefined where nothing depends on it. */
@@ -138,7 +146,7 @@ export class TracedFunction<Own extends string> {
 
   /** Adds the cotangents of its sources, after `pull`. */
   addTo({params, captured}: SourceCotangents): void {
-    const {own} = this.counts;
+    const own = this.own.length;
     for (let i = 0; i < params.length; i++) addTo(params[i], this.cotangentOf(own + i));
     this.captured.forEach(({tensor}, i) => {
       let total = captured.get(tensor);
