@@ -33,7 +33,11 @@ type PullCall = (row: number, isNew: number, carried: number) => number;
 /** The text of a pull by executable, which serves all gradients: what it calls in JavaScript is that of the one that runs. */
 const written = new WeakMap<
   StepExecutable<AdjointProgram>,
-  {readonly host: PullHost; readonly calls: {untouched?: PullCall; summed?: PullCall}}
+  {
+    readonly host: PullHost;
+    readonly fromDense: Float64Array | undefined;
+    readonly calls: {untouched?: PullCall; summed?: PullCall};
+  }
 >();
 
 /** Pulls steps of a grid back, one by one or several at once. */
@@ -41,6 +45,9 @@ export class StepsBack implements Puller {
   private readonly buffers: StepBuffers;
   private readonly result: Float64Array;
   private readonly nextCotangent: Float64Array | undefined;
+  private readonly zCotangent: Float64Array | undefined;
+  /** What dense output asks of the unknown, in addition to the step's end; zeros where it asks nothing. */
+  readonly fromDense: Float64Array | undefined;
   private readonly call: PullCall;
   readonly host: PullHost;
   /** The rows that are pulled back, while they are: row 0 of a routine is this one of the record. */
@@ -57,12 +64,16 @@ export class StepsBack implements Puller {
   ) {
     this.buffers = stepBuffers(executable);
     this.nextCotangent = executable.find('nextCotangent');
+    this.zCotangent = executable.find('zCotangent');
     // The end of a step and its beginning share one where they are of one size.
     this.result = executable.find('xCotangent') ?? executable.buffer('nextCotangent');
     const key = cotangents.untouched ? 'untouched' : 'summed';
     let texts = written.get(executable);
-    if (texts === undefined) written.set(executable, (texts = {host: {owner: this}, calls: {}}));
-    this.host = texts.host;
+    if (texts === undefined) {
+      const fromDense = executable.find('denseZCotangent')?.slice();
+      written.set(executable, (texts = {host: {owner: this}, fromDense, calls: {}}));
+    }
+    [this.host, this.fromDense] = [texts.host, texts.fromDense];
     this.call = texts.calls[key] ??= interpret(pullRoutine(this.parts(texts.host)));
   }
 
@@ -105,14 +116,15 @@ export class StepsBack implements Puller {
    * @param carriesOn see `PullParts`; undefined: asked for by the first step that goes on from another, as what begins a run is pulled back alone, by other programs
    */
   parts(host: PullHost, carriesOn?: boolean): PullParts {
-    const {executable, jacobian, context, buffers, cotangents} = this;
-    const [b, x] = [executable.find('zCotangent'), executable.find('w')];
+    const {executable, jacobian, context, buffers, cotangents, zCotangent: b, fromDense: more} = this;
+    const x = executable.find('w');
     let carries: boolean | undefined;
     return {
       h: buffers.h,
       unknown: jacobian && {
         pullUnknown: programPart(executable, 'pullUnknown'),
         carriesOn: carriesOn ?? valuePart(() => ((carries ??= context.compiled.carriesOn) ? 1 : 0)),
+        fromDense: b && more && {zCotangent: b, more},
         solve:
           b === undefined || x === undefined
             ? {run: () => undefined}
@@ -136,15 +148,16 @@ export class StepsBack implements Puller {
 
   /** The step is linear in its cotangents: those of the rest of w are added. */
   pullRest(): void {
-    const {executable, jacobian, cotangents, result, nextCotangent} = this;
-    const zCotangent = executable.find('zCotangent');
-    const [own, ownZCotangent] = [result.slice(), zCotangent?.slice()];
+    const {executable, jacobian, cotangents, result, nextCotangent, zCotangent} = this;
+    const times = (['tCotangent', 'hCotangent'] as const).map(name => executable.find(name));
+    const sums = [result, zCotangent, ...times];
+    const own = sums.map(sum => sum?.slice());
     nextCotangent?.fill(0);
+    executable.find('insideCotangent')?.fill(0);
     if (jacobian?.rest !== undefined) executable.find('w')?.set(jacobian.rest);
     executable.run('pullStep');
     cotangents.add();
-    addTo(result, own);
-    addTo(zCotangent, ownZCotangent);
+    sums.forEach((sum, i) => addTo(sum, own[i]));
   }
 }
 

@@ -1,6 +1,19 @@
-/** Steps of a grid pulled back, as routines (lib/routine): one, or many whose rows lie in one array. */
+/** Steps pulled back, as routines (lib/routine): one; or many whose rows lie in one array, of a grid or each of its own length. */
 import type {Element, Local, MoveKernels, Part, Routine, Value} from '../routine/routine.js';
-import {add, and, element, equal, greater, isSet, mul, not, place, RoutineBuilder, sub} from '../routine/routine.js';
+import {
+  add,
+  and,
+  element,
+  equal,
+  greater,
+  isSet,
+  less,
+  mul,
+  not,
+  place,
+  RoutineBuilder,
+  sub,
+} from '../routine/routine.js';
 import {rowStart} from '../step/rows.js';
 import type {StepRecord} from './record.js';
 
@@ -13,6 +26,8 @@ export interface PullParts {
         readonly pullUnknown: Part;
         /** Whether the step behind has left zCotangent where both have one length. */
         readonly carriesOn: Part | boolean;
+        /** What dense output asks of the unknown, in addition to the step's end. */
+        readonly fromDense?: {readonly zCotangent: Float64Array; readonly more: Float64Array} | undefined;
         /** Of (row): Jᵀw = zCotangent. */
         readonly solve: Part;
         /** Set where w lacks something below its last digit, of which the step is pulled back too. */
@@ -45,7 +60,7 @@ function writePull(b: RoutineBuilder, parts: PullParts, row: Value, isNew: Local
   const {h, unknown, pullStep, sum} = parts;
   if (unknown !== undefined) {
     const length = h === undefined ? 0 : element(h);
-    const {pullUnknown, carriesOn, solve} = unknown;
+    const {pullUnknown, carriesOn, fromDense, solve} = unknown;
     const isAtHand = b.local(0);
     if (carriesOn !== false)
       b.if(and(not(isSet(isNew)), equal(carried, length)), () => {
@@ -54,6 +69,8 @@ function writePull(b: RoutineBuilder, parts: PullParts, row: Value, isNew: Local
       });
     b.unless(isSet(isAtHand), () => b.call(pullUnknown));
     b.set(carried, length);
+    if (fromDense !== undefined)
+      b.accumulate(place(fromDense.zCotangent), place(fromDense.more), fromDense.more.length);
     b.call(solve, [row]);
   }
   b.call(pullStep);
@@ -103,6 +120,129 @@ export function pullsRoutine(parts: PullParts, room: PullRoom): Routine {
     if (result !== undefined) b.copy(place(cotangent), place(result), size, kernels);
     b.set(isNew, 0);
     b.increment(k, -1);
+  });
+  return b.routine;
+}
+
+/** What the pull of a state within a step consists of, its θ and its cotangent being set. */
+export interface DenseParts {
+  readonly pullDense: Part;
+  /** Sums up the parameters' cotangents, where the program does not. */
+  readonly sum?: Part | undefined;
+  /** Cotangents that the program gives, and what they are added to. */
+  readonly added: readonly {readonly from: Float64Array; readonly to: Float64Array}[];
+}
+
+/** Those of which both are there. */
+export const pairs = (
+  given: readonly (readonly [from: Float64Array | undefined, to: Float64Array | undefined])[],
+): DenseParts['added'] => given.flatMap(([from, to]) => (from === undefined || to === undefined ? [] : [{from, to}]));
+
+export function writeDensePull(b: RoutineBuilder, {pullDense, sum, added}: DenseParts, kernels?: MoveKernels): void {
+  b.call(pullDense);
+  if (sum !== undefined) b.call(sum);
+  for (const {from, to} of added) b.accumulate(place(to), place(from), from.length, kernels);
+}
+
+/** Arrays of many steps with states saved within them. */
+export interface TimedRoom {
+  /** Of a record, `width` numbers each, and one more, whose state is that at the end. */
+  readonly rows: Float64Array;
+  readonly width: number;
+  /** Where a row's state is put, and what follows it there. */
+  readonly t?: Float64Array | undefined;
+  readonly x?: Float64Array | undefined;
+  readonly layers?: Float64Array | undefined;
+  /** The cotangent of a step's end, and of its beginning. */
+  readonly cotangent: Float64Array;
+  readonly result: Float64Array;
+  /** Cotangents of the saved states; where they lie in their steps; and, after a −1, how many rows were begun before each. */
+  readonly states: Float64Array;
+  readonly thetas: Float64Array;
+  readonly afters: Float64Array;
+  /** The cotangent of what dense output reads inside a step: a sum over the states there. */
+  readonly insideCotangent?: Float64Array | undefined;
+  readonly dense?: TimedDense | undefined;
+  readonly kernels?: MoveKernels | undefined;
+}
+
+/** States within steps. */
+interface TimedDense extends DenseParts {
+  /** Is run once for a step. */
+  readonly inside?: Part | undefined;
+  readonly next?: Float64Array | undefined;
+  readonly theta?: Float64Array | undefined;
+  readonly cotangent?: Float64Array | undefined;
+  /** The cotangent of a step's beginning: a sum over the states within it. */
+  readonly x: Float64Array;
+}
+
+function clear(b: RoutineBuilder, array: Float64Array | undefined): void {
+  if (array === undefined) return;
+  const k = b.local(0);
+  b.while(less(k, array.length), () => {
+    b.set(element(array, k), 0);
+    b.increment(k);
+  });
+}
+
+/** (rows, saved states in them): steps of which each has its own length, the last one first. */
+export function timedPullsRoutine(parts: PullParts, room: TimedRoom): Routine {
+  const {rows, width, t, x, layers, cotangent, result, states, thetas, afters, insideCotangent, dense, kernels} = room;
+  const size = cotangent.length;
+  const b = new RoutineBuilder(2);
+  const [row, saved] = [b.parameter(0), b.parameter(1)];
+  const [i, to, isWithin, isNew, carried] = [b.local(), b.local(), b.local(), b.local(1), b.local(NaN)];
+  const eachSaved = (write: () => void): void => {
+    b.set(i, saved);
+    b.while(less(i, to), () => {
+      write();
+      b.increment(i);
+    });
+  };
+  const isAtEnd = equal(element(thetas, i), 1);
+
+  /** Cotangents of states saved at the end are added, those within the step are left for `pullWithin`. */
+  const addEnds = (): void => {
+    b.set(to, saved);
+    b.while(equal(element(afters, saved), add(row, 1)), () => b.increment(saved, -1));
+    b.set(isWithin, 0);
+    eachSaved(() =>
+      b.if(
+        isAtEnd,
+        () => b.accumulate(place(cotangent), place(states, mul(i, size)), size, kernels),
+        () => b.set(isWithin, 1),
+      ),
+    );
+  };
+
+  const pullWithin = ({inside, next, theta, cotangent: own, x: sum, ...one}: TimedDense, after: Value): void => {
+    clear(b, sum);
+    if (inside !== undefined) b.call(inside);
+    if (next !== undefined) b.copy(place(next), place(rows, add(after, rowStart)), size, kernels);
+    eachSaved(() =>
+      b.unless(isAtEnd, () => {
+        if (theta !== undefined) b.set(element(theta), element(thetas, i));
+        if (own !== undefined) b.copy(place(own), place(states, mul(i, size)), size, kernels);
+        writeDensePull(b, one, kernels);
+      }),
+    );
+  };
+
+  b.while(greater(row, 0), () => {
+    const after = b.local(mul(row, width));
+    b.increment(row, -1);
+    const at = b.local(mul(row, width));
+    addEnds();
+    if (t !== undefined) b.set(element(t), element(rows, at));
+    if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(at, 1)));
+    if (x !== undefined) b.copy(place(x), place(rows, add(at, rowStart)), size, kernels);
+    if (layers !== undefined) b.copy(place(layers), place(rows, add(at, rowStart + size)), layers.length, kernels);
+    clear(b, insideCotangent);
+    if (dense !== undefined) b.if(isSet(isWithin), () => pullWithin(dense, after));
+    writePull(b, parts, row, isNew, carried);
+    b.copy(place(cotangent), place(result), size, kernels);
+    if (dense !== undefined) b.if(isSet(isWithin), () => b.accumulate(place(cotangent), place(dense.x), size, kernels));
   });
   return b.routine;
 }

@@ -174,18 +174,9 @@ export class TimedPull implements TransitionPull {
     const from = history.from.get(n);
     const to = history.to.get(n);
     const looked = history.noted.has(n) ? [...within, ...this.pullNoted(record, k, n)] : within;
-    const between =
-      looked.length === 0 ? undefined : this.within(record, k, history.h[n], this.end, looked, xCotangent);
+    const between = looked.length === 0 ? undefined : this.within(record, k, history.h[n], this.end, looked);
     if (to !== undefined) this.correct(record, k, n, to, between);
-    const isLoaded = between !== undefined && to === undefined;
-    const {tCotangent, hCotangent} = step.pull(
-      record,
-      k,
-      xCotangent,
-      between?.zCotangent,
-      between?.insideCotangent,
-      isLoaded,
-    );
+    const {tCotangent, hCotangent} = step.pull(record, k, xCotangent, between?.zCotangent, between?.insideCotangent);
     if (between !== undefined) addTo(xCotangent, between.xCotangent);
     if (from !== undefined)
       momentCotangents[from] += tCotangent + (between?.tCotangent ?? 0) - hCotangent - (between?.hCotangent ?? 0);
@@ -193,7 +184,7 @@ export class TimedPull implements TransitionPull {
 
   /** Only runs with dense output have states within steps. */
   private get within(): PullWithin {
-    return (this.pullWithin ??= withinStep(this.context, this.executable, this.cotangents));
+    return (this.pullWithin ??= withinStep(this.context, this.executable, this.cotangents, this.xCotangent));
   }
 
   /**

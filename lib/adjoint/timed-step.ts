@@ -3,11 +3,11 @@
  * (implicit.ts); and the derivative of its end with respect to its length, x⁺_h = U_h − U_z J⁻¹ R_h, which
  * the time of an event needs.
  */
-import type {BufferName, StepExecutable} from '../step/buffers.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
 import type {AdjointProgram} from '../step/programs.js';
-import {addTo} from './add-to.js';
+import {StepsBack} from './implicit.js';
 import type {ParameterCotangents} from './parameter-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
@@ -16,8 +16,8 @@ import {TangentLeft} from './tangent-left.js';
 
 export interface TimedStep {
   /**
-   * Replaces the cotangent of the end by that of the beginning, with those of the unknown and of `inside`, where dense output has some.
-   * @param isLoaded the step lies in the executable's buffers (`stepBuffers`)
+   * Replaces the cotangent of the end by that of the beginning, with those of the unknown and of `inside`, where dense output
+   * has some.
    * @returns those of t and h
    */
   pull(
@@ -26,7 +26,6 @@ export interface TimedStep {
     xCotangent: Float64Array,
     zCotangent?: Float64Array,
     insideCotangent?: Float64Array,
-    isLoaded?: boolean,
   ): {readonly tCotangent: number; readonly hCotangent: number};
 }
 
@@ -36,44 +35,19 @@ export function timedStep(
   executable: StepExecutable<AdjointProgram>,
   cotangents: ParameterCotangents,
 ): TimedStep {
-  const jacobian = jacobianFactor(context, executable);
-  const buffers = stepBuffers(executable);
-  const pullStep = executable.program('pullStep');
-  const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
-  const find = (name: BufferName): Float64Array | undefined => executable.find(name);
-  const [nextCotangent, ownInsideCotangent, ownZCotangent, w] = (
-    ['nextCotangent', 'insideCotangent', 'zCotangent', 'w'] as const
-  ).map(find);
-  const [xCotangentOut, tCotangent, hCotangent] = (['xCotangent', 'tCotangent', 'hCotangent'] as const).map(name =>
-    executable.buffer(name),
-  );
+  const steps = new StepsBack(context, executable, cotangents, jacobianFactor(context, executable, true));
+  const inside = executable.find('insideCotangent');
+  const [t, h] = (['tCotangent', 'hCotangent'] as const).map(name => executable.buffer(name));
+  const set = (to: Float64Array | undefined, from: Float64Array | undefined): void => {
+    if (from === undefined) to?.fill(0);
+    else to?.set(from);
+  };
   return {
-    pull(record, k, xCotangent, zCotangent, insideCotangent, isLoaded = false) {
-      if (!isLoaded) record.load(k, buffers);
-      nextCotangent?.set(xCotangent);
-      if (insideCotangent === undefined) ownInsideCotangent?.fill(0);
-      else ownInsideCotangent?.set(insideCotangent);
-      if (jacobian !== undefined && ownZCotangent !== undefined) {
-        pullUnknown?.();
-        if (zCotangent !== undefined) for (let i = 0; i < zCotangent.length; i++) ownZCotangent[i] += zCotangent[i];
-        if (w !== undefined) jacobian.solveTransposed(ownZCotangent, w, record, k);
-      }
-      pullStep();
-      xCotangent.set(xCotangentOut);
-      cotangents.add('pullStep');
-      let [t, h] = [tCotangent[0], hCotangent[0]];
-      if (jacobian?.rest !== undefined) {
-        // The step is linear in its cotangents: those of the rest of w are added.
-        nextCotangent?.fill(0);
-        ownInsideCotangent?.fill(0);
-        w?.set(jacobian.rest);
-        pullStep();
-        addTo(xCotangent, xCotangentOut);
-        cotangents.add('pullStep');
-        t += tCotangent[0];
-        h += hCotangent[0];
-      }
-      return {tCotangent: t, hCotangent: h};
+    pull(record, k, xCotangent, zCotangent, insideCotangent) {
+      set(inside, insideCotangent);
+      set(steps.fromDense, zCotangent);
+      steps.pull(record, k, xCotangent, true);
+      return {tCotangent: t[0], hCotangent: h[0]};
     },
   };
 }

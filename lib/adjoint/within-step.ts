@@ -4,9 +4,12 @@
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
-import {addTo} from './add-to.js';
+import {interpret} from '../routine/interpret.js';
+import {programPart} from '../routine/parts.js';
+import {div, element, mul, RoutineBuilder, sub} from '../routine/routine.js';
 import type {Looked} from './gradient.js';
 import type {ParameterCotangents} from './parameter-cotangents.js';
+import {pairs, writeDensePull} from './pull-text.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
@@ -25,51 +28,58 @@ export type PullWithin = (
   h: number,
   end: Float64Array,
   looked: readonly Looked[],
-  endCotangent: Float64Array,
 ) => Between;
 
 /**
  * @param executable the context's historyAdjoint, of a run with dense output
- * @returns adds to the cotangent of the step's end, and gives what the rest is asked; the step then lies in the executable's buffers
+ * @param endCotangent that of the step's end, which is added to
+ * @returns gives what all but the end is asked
  */
 export function withinStep(
   context: StepContext,
   executable: StepExecutable<HistoryAdjointProgram>,
   cotangents: ParameterCotangents,
+  endCotangent: Float64Array,
 ): PullWithin {
   const buffers = stepBuffers(executable);
-  const pull = executable.program('pullDense');
   const look = executable.has('inside') ? executable.program('inside') : undefined;
   const [next, thetas, denseCotangent] = (['next', 'theta', 'denseCotangent'] as const).map(name =>
     executable.find(name),
   );
-  const [endCotangents, xCotangents, tCotangents, hCotangents, thetaCotangents] = (
+  const [ofEnd, ofX, ofT, ofH, ofTheta] = (
     ['denseNextCotangent', 'denseXCotangent', 'denseTCotangent', 'denseHCotangent', 'denseThetaCotangent'] as const
   ).map(name => executable.buffer(name));
-  const zCotangents = !context.compiled.implicit ? undefined : executable.buffer('denseZCotangent');
-  const insideCotangents = executable.find('denseInsideCotangent');
-  const xCotangent = new Float64Array(xCotangents.length);
-  const zCotangent = zCotangents?.slice();
-  const insideCotangent = insideCotangents?.slice();
-  return (record, k, h, end, looked, endCotangent) => {
-    for (const sum of [xCotangent, zCotangent, insideCotangent]) sum?.fill(0);
-    let [tCotangent, hCotangent] = [0, 0];
+  const ofZ = !context.compiled.implicit ? undefined : executable.buffer('denseZCotangent');
+  const ofInside = executable.find('denseInsideCotangent');
+  const [xCotangent, tCotangent, hCotangent] = [ofX, ofT, ofH].map(({length}) => new Float64Array(length));
+  const [zCotangent, insideCotangent] = [ofZ, ofInside].map(part => part?.slice());
+  const sums = [xCotangent, tCotangent, hCotangent, zCotangent, insideCotangent];
+  const b = new RoutineBuilder(2);
+  const [h, theta] = [b.parameter(0), b.parameter(1)];
+  if (thetas !== undefined) b.set(element(thetas), theta);
+  writeDensePull(b, {
+    pullDense: programPart(executable, 'pullDense'),
+    sum: {run: () => cotangents.add('pullDense')},
+    added: pairs([
+      [ofEnd, endCotangent],
+      [ofX, xCotangent],
+      [ofZ, zCotangent],
+      [ofInside, insideCotangent],
+    ]),
+  });
+  // The saved time is a constant: θ = (time − t)/h.
+  b.increment(element(tCotangent), sub(element(ofT), div(element(ofTheta), h)));
+  b.increment(element(hCotangent), sub(element(ofH), div(mul(element(ofTheta), theta), h)));
+  const pull = interpret(b.routine);
+  return (record, k, length, end, looked) => {
+    for (const sum of sums) sum?.fill(0);
     record.load(k, buffers);
     look?.();
     next?.set(end);
-    for (const {theta, cotangent} of looked) {
-      thetas?.fill(theta);
+    for (const {theta: at, cotangent} of looked) {
       denseCotangent?.set(cotangent);
-      pull();
-      cotangents.add('pullDense');
-      addTo(endCotangent, endCotangents);
-      addTo(xCotangent, xCotangents);
-      addTo(zCotangent, zCotangents);
-      addTo(insideCotangent, insideCotangents);
-      // The saved time is a constant: θ = (time − t)/h.
-      tCotangent += tCotangents[0] - thetaCotangents[0] / h;
-      hCotangent += hCotangents[0] - (thetaCotangents[0] * theta) / h;
+      pull(length, at);
     }
-    return {xCotangent, zCotangent, insideCotangent, tCotangent, hCotangent};
+    return {xCotangent, zCotangent, insideCotangent, tCotangent: tCotangent[0], hCotangent: hCotangent[0]};
   };
 }

@@ -4,7 +4,7 @@
  */
 import {addTo} from '../../adjoint/add-to.js';
 import {historyAdjoint} from '../../adjoint/timed-pull.js';
-import {timedRoutine} from '../../adjoint/timed-blocks.js';
+import {timedPulls} from '../../adjoint/timed-blocks.js';
 import {routinesOf} from '../../engine/routines.js';
 import {compile} from '../../routine/compile.js';
 import type {BlockNumber} from '../../step/adaptive-block.js';
@@ -75,9 +75,6 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
     const arrays = Object.fromEntries(Object.entries(asked).map(([name, array]) => [name, array()])) as {
       readonly [name in keyof typeof asked]: Float64Array;
     };
-    const at = Object.fromEntries(Object.entries(arrays).map(([name, {byteOffset}]) => [name, byteOffset])) as {
-      readonly [name in keyof typeof asked]: number;
-    };
     // The start is saved before the steps.
     const first = times[0] === grid.t0 ? 1 : 0;
     const {states, theta, after} = arrays;
@@ -107,12 +104,12 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
     const power = traced.along?.errorOrder ?? traced.order + 1;
     const set = (name: BlockNumber, value: number): void => void (arrays.control[blockPlace[name]] = value);
     const get = (name: BlockNumber): number => arrays.control[blockPlace[name]];
-    const pullSteps = timedRoutine(adjoint, backwards, size, {
-      rows: at.rows,
-      states: at.cotangents,
-      theta: at.theta,
-      after: at.after,
-      cotangent: at.cotangent,
+    const pullSteps = timedPulls(adjoint, backwards, {
+      rows: arrays.rows,
+      states: arrays.cotangents,
+      thetas: theta,
+      afters: after,
+      sum: arrays.cotangent,
     });
     const begin = start.bind();
     const x = forward.buffer('x');
