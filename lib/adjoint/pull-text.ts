@@ -192,12 +192,15 @@ export function timedPullsRoutine(parts: PullParts, room: TimedRoom): Routine {
   const size = cotangent.length;
   const b = new RoutineBuilder(2);
   const [row, saved] = [b.parameter(0), b.parameter(1)];
-  const [i, to, isWithin, isNew, carried] = [b.local(), b.local(), b.local(), b.local(1), b.local(NaN)];
+  const [i, state, to, isWithin] = [b.local(), b.local(), b.local(), b.local()];
+  const [isNew, carried, at] = [b.local(1), b.local(NaN), b.local(mul(row, width))];
   const eachSaved = (write: () => void): void => {
     b.set(i, saved);
+    b.set(state, mul(saved, size));
     b.while(less(i, to), () => {
       write();
       b.increment(i);
+      b.increment(state, size);
     });
   };
   const isAtEnd = equal(element(thetas, i), 1);
@@ -207,39 +210,40 @@ export function timedPullsRoutine(parts: PullParts, room: TimedRoom): Routine {
     b.set(to, saved);
     b.while(equal(element(afters, saved), add(row, 1)), () => b.increment(saved, -1));
     b.set(isWithin, 0);
-    eachSaved(() =>
-      b.if(
-        isAtEnd,
-        () => b.accumulate(place(cotangent), place(states, mul(i, size)), size, kernels),
-        () => b.set(isWithin, 1),
+    b.if(less(saved, to), () =>
+      eachSaved(() =>
+        b.if(
+          isAtEnd,
+          () => b.accumulate(place(cotangent), place(states, state), size, kernels),
+          () => b.set(isWithin, 1),
+        ),
       ),
     );
   };
 
-  const pullWithin = ({inside, next, theta, cotangent: own, x: sum, ...one}: TimedDense, after: Value): void => {
+  const pullWithin = ({inside, next, theta, cotangent: own, x: sum, ...one}: TimedDense): void => {
     clear(b, sum);
     if (inside !== undefined) b.call(inside);
-    if (next !== undefined) b.copy(place(next), place(rows, add(after, rowStart)), size, kernels);
+    if (next !== undefined) b.copy(place(next), place(rows, add(at, width + rowStart)), size, kernels);
     eachSaved(() =>
       b.unless(isAtEnd, () => {
         if (theta !== undefined) b.set(element(theta), element(thetas, i));
-        if (own !== undefined) b.copy(place(own), place(states, mul(i, size)), size, kernels);
+        if (own !== undefined) b.copy(place(own), place(states, state), size, kernels);
         writeDensePull(b, one, kernels);
       }),
     );
   };
 
   b.while(greater(row, 0), () => {
-    const after = b.local(mul(row, width));
     b.increment(row, -1);
-    const at = b.local(mul(row, width));
+    b.increment(at, -width);
     addEnds();
     if (t !== undefined) b.set(element(t), element(rows, at));
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(at, 1)));
     if (x !== undefined) b.copy(place(x), place(rows, add(at, rowStart)), size, kernels);
     if (layers !== undefined) b.copy(place(layers), place(rows, add(at, rowStart + size)), layers.length, kernels);
     clear(b, insideCotangent);
-    if (dense !== undefined) b.if(isSet(isWithin), () => pullWithin(dense, after));
+    if (dense !== undefined) b.if(isSet(isWithin), () => pullWithin(dense));
     writePull(b, parts, row, isNew, carried);
     b.copy(place(cotangent), place(result), size, kernels);
     if (dense !== undefined) b.if(isSet(isWithin), () => b.accumulate(place(cotangent), place(dense.x), size, kernels));

@@ -3,7 +3,7 @@
  * way back read what the one before wrote (integrate/run-call.ts). The numbers are those of objective.ts, to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
-import {addTo, setZero} from '../adjoint/add-to.js';
+import {addTo, copyTo, setZero} from '../adjoint/add-to.js';
 import type {Executable} from '../engine/engine.js';
 import type {Vectors} from '../engine/vectors.js';
 import {MemoryError, StiffgradError} from '../errors.js';
@@ -231,7 +231,7 @@ export class LossCall {
     const {prepared, parts, handed, derive, series, sums} = this;
     const {run, loss, encoder, observe, values, gradient} = parts;
     if (!this.areFinite(values)) return undefined;
-    for (let i = 0; i < handed.length; i++) handed[i].to.set(handed[i].from);
+    for (let i = 0; i < handed.length; i++) copyTo(handed[i].to, handed[i].from);
     for (let i = 0; i < derive.length; i++) derive[i]();
     if (encoder !== undefined) {
       encoder.executable.run('value');
@@ -256,13 +256,12 @@ export class LossCall {
   private pullRun(): Float64Array {
     const {
       added,
-      vectors,
       parts: {run, observe},
     } = this;
     observe?.run('pullObserved');
     if (observe !== undefined) addTo(run.cotangents, observe.buffer('xsCotangent'));
     run.pull();
-    for (let i = 0; i < added.length; i++) vectors.advance(added[i].to, added[i].to, added[i].from, -1);
+    for (let i = 0; i < added.length; i++) addTo(added[i].to, added[i].from);
     return run.initial;
   }
 
