@@ -141,6 +141,17 @@ export const listOf = <T>(what: string, each: Check<T>): Check<readonly T[]> => 
   test: value => Array.isArray(value) && value.every(each.test),
 });
 
+/** An object with a schema of its own. @param code of errors, as for `readOptions` */
+export const nested = <S extends Checks>(schema: S, code?: string): Check<Options<S>, OptionValues<S>> =>
+  readBy((value, name) => readOptions(value, schema, name, code));
+
+/** A list whose entries are read by a check. */
+export const each = <T, R>(check: Check<T, R>): Check<readonly T[], readonly R[]> =>
+  readBy((values, name) => {
+    requireValue(values, list, name);
+    return values.map((value, i) => valueOf(value, check, `${name}[${i}]`, name) as R);
+  });
+
 /**
  * Options of `simulate` that say how a run is computed rather than what is run. Analyses that simulate, such as
  * `identify`, take them and pass them on. `any` has a sentence of its own: a scheme that was not called.

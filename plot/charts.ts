@@ -3,80 +3,75 @@ import {
   boolean,
   finite,
   list,
+  listOf,
+  nested,
   numbers,
-  object,
   oneOf,
+  optional,
   positive,
+  readBy,
+  readOptions,
   refuseUnknownOptions,
   requireValue,
   text,
-  type Checks,
+  typed,
+  type Options,
 } from '../lib/checks.js';
 import type {Trajectory, System} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
-import {historyChart, lineChart, numberText, residualChart, type Chart, type Series} from '../training/index.js';
+import {historyChart, lineChart, numberText, residualChart, type Series} from '../training/index.js';
 import type {SeriesName} from '../lib/internal.js';
-import type {LossHistory, Theme} from '../training/internal.js';
-
-/** Options of all plots. */
-export interface Look {
-  readonly title?: string;
-  /** A text alternative for readers who cannot see it. */
-  readonly description?: string;
-  /** 'auto' (default) follows the reader's setting. */
-  readonly theme?: Theme;
-  /** In CSS pixels; default 720 × 300. */
-  readonly width?: number;
-  readonly height?: number;
-}
+import type {LossHistory} from '../training/internal.js';
 
 export const lookOptions = {
-  title: text,
-  description: text,
-  theme: oneOf('auto', 'light', 'dark'),
-  width: positive,
-  height: positive,
-} satisfies Checks;
-
-export const lookOf = ({
-  description,
-  theme,
-  width,
-  height,
-}: Look): Pick<Chart, 'description' | 'theme' | 'width' | 'height'> => ({description, theme, width, height});
-
-/** Options of `plot`. */
-export interface PlotOptions extends Look {
-  /** Default: q of mechanics, y of an ode. */
-  readonly series?: Exclude<SeriesName, 't'>;
-  /** Indices of the plotted components of a saved state, in row-major order; default: the first six. */
-  readonly components?: readonly number[];
-  /** Names of the components, in their order. */
-  readonly names?: readonly string[];
-  /** Unit of the series: 'm', 'rad'. */
-  readonly unit?: string;
-  /** Default 's'. */
-  readonly timeUnit?: string;
-  /** With several runs, the fraction that lies within the band; default 0.9. */
-  readonly coverage?: number;
-  /** An uncertainty about each component of one run, [saved, components] row-major: the band is value ± spread. */
-  readonly spread?: ArrayLike<number>;
-  /** A record as points at its own times: values [samples, components] row-major, NaN where missing. */
-  readonly measured?: {readonly t: ArrayLike<number>; readonly values: ArrayLike<number>};
-}
-
-const names = oneOf('q', 'v', 'a', 'lambda', 'y', 'observed');
-const plotOptions: Checks = {
-  ...lookOptions,
-  series: names,
-  components: list,
-  names: list,
-  unit: text,
-  timeUnit: text,
-  coverage: positive,
-  spread: numbers,
-  measured: object,
+  title: optional(text),
+  /** A text alternative for readers who cannot see it. */
+  description: optional(text),
+  /** 'auto' (default) follows the reader's setting. */
+  theme: optional(oneOf('auto', 'light', 'dark')),
+  /** In CSS pixels; default 720 × 300. */
+  width: optional(positive),
+  height: optional(positive),
 };
+
+/** Options of all plots. @interface */
+export type Look = Options<typeof lookOptions>;
+
+/** The look of a chart without its title. */
+export const lookOf = ({description, theme, width, height}: Look): Omit<Look, 'title'> => ({
+  ...{description, theme, width, height},
+});
+
+const saved = oneOf('q', 'v', 'a', 'lambda', 'y', 'observed');
+
+const plotOptions = {
+  ...lookOptions,
+  /** Default: q of mechanics, y of an ode. */
+  series: optional(saved),
+  /** Indices of the plotted components of a saved state, in row-major order; default: the first six. */
+  components: optional(typed<readonly number[]>(list)),
+  /** Names of the components, in their order. */
+  names: optional(listOf('names', text)),
+  /** Unit of the series: 'm', 'rad'. */
+  unit: optional(text),
+  /** Default 's'. */
+  timeUnit: optional(text, 's'),
+  /** With several runs, the fraction that lies within the band; default 0.9. */
+  coverage: optional(positive, 0.9),
+  /** An uncertainty about each component of one run, [saved, components] row-major: the band is value ± spread. */
+  spread: optional(numbers),
+  /** A record as points at its own times: values [samples, components] row-major, NaN where missing. */
+  measured: optional(
+    readBy((given: {readonly t: ArrayLike<number>; readonly values: ArrayLike<number>}, name) => {
+      refuseUnknownOptions(given, {t: numbers, values: numbers}, name, 'bad-option');
+      for (const one of ['t', 'values'] as const) requireValue(given[one], numbers, `${name}.${one}`);
+      return given;
+    }),
+  ),
+};
+
+/** Options of `plot`. @interface */
+export type PlotOptions = Options<typeof plotOptions>;
 
 /** Lines that are told apart: there are six colours. */
 const LINES = 6;
@@ -87,9 +82,9 @@ const LINES = 6;
  * @throws OptionError 'bad-option', 'no-series', 'bad-plot'
  */
 export function plot(run: Trajectory<System> | readonly Trajectory<System>[], options: PlotOptions = {}): string {
-  refuseUnknownOptions(options, plotOptions, 'plot', 'bad-option');
+  const given = readOptions(options, plotOptions, 'plot', 'bad-option');
   const runs = requireRuns(run);
-  const {series = mainSeries(runs[0]), unit, timeUnit = 's', coverage = 0.9, spread} = options;
+  const {series = mainSeries(runs[0]), unit, timeUnit, coverage, spread} = given;
   if (coverage >= 1)
     throw new OptionError('bad-option', `plot: coverage must be a fraction below 1, not ${coverage}.`, {coverage});
   const t = runs[0].values('t');
@@ -154,8 +149,6 @@ function measuredPoints(
   lines: readonly Series[],
   components: number,
 ): Series[] {
-  refuseUnknownOptions(measured, {t: numbers, values: numbers}, 'plot: measured', 'bad-option');
-  for (const one of ['t', 'values'] as const) requireValue(measured[one], numbers, `plot: measured.${one}`);
   const {t, values} = measured;
   if (values.length !== t.length * components)
     throw new OptionError(
@@ -182,22 +175,27 @@ const spoken: {readonly [series in Exclude<SeriesName, 't'>]: string} = {
   observed: 'Observed',
 };
 
-/** One component of a saved state. */
-export interface Place {
-  readonly series: Exclude<SeriesName, 't'>;
-  /** In row-major order; default 0. */
-  readonly component?: number;
-  readonly name?: string;
-  readonly unit?: string;
-}
+const placeOptions = {
+  series: saved,
+  /** Index in row-major order; default 0. */
+  component: optional(finite),
+  name: optional(text),
+  unit: optional(text),
+};
 
-/** Options of `phasePortrait`. */
-export interface PhaseOptions extends Look {
-  /** Default the first position, or the first number of an ode's state. */
-  readonly x?: Place;
-  /** Default the first velocity, or the second number of an ode's state. */
-  readonly y?: Place;
-}
+/** One component of a saved state. @interface */
+export type Place = Options<typeof placeOptions>;
+
+const phaseOptions = {
+  ...lookOptions,
+  /** Default: the first position, or the first number of an ode's state. */
+  x: optional(nested(placeOptions, 'bad-option')),
+  /** Default: the first velocity, or the second number of an ode's state. */
+  y: optional(nested(placeOptions, 'bad-option')),
+};
+
+/** Options of `phasePortrait`. @interface */
+export type PhaseOptions = Options<typeof phaseOptions>;
 
 /**
  * One component of the state against another; several runs have different colours. A point marks the initial state.
@@ -207,17 +205,11 @@ export function phasePortrait(
   run: Trajectory<System> | readonly Trajectory<System>[],
   options: PhaseOptions = {},
 ): string {
-  refuseUnknownOptions(options, {...lookOptions, x: object, y: object}, 'phasePortrait', 'bad-option');
+  const given = readOptions(options, phaseOptions, 'phasePortrait', 'bad-option');
   const runs = requireRuns(run);
   const mechanical = mainSeries(runs[0]) === 'q';
-  const {x = {series: mechanical ? 'q' : 'y'}, y = mechanical ? {series: 'v'} : {series: 'y', component: 1}} = options;
-  for (const [name, place] of Object.entries({x, y}))
-    refuseUnknownOptions(
-      place,
-      {series: names, component: finite, name: text, unit: text},
-      `phasePortrait: ${name}`,
-      'bad-option',
-    );
+  const x: Place = given.x ?? {series: mechanical ? 'q' : 'y'};
+  const y: Place = given.y ?? (mechanical ? {series: 'v'} : {series: 'y', component: 1});
   const label = ({series, component, name}: Place): string =>
     name ?? (component === undefined ? series : `${series}[${component}]`);
   const curves = runs.flatMap((one, i): Series[] => {
@@ -242,32 +234,30 @@ function place(run: Trajectory<System>, {series, component = 0}: Place): Float64
   return columns[componentsOf([component], columns.length)[0]];
 }
 
+const energyOptions = {
+  ...lookOptions,
+  /** Unit of the energy; default 'J'. */
+  unit: optional(text, 'J'),
+  /** Default 's'. */
+  timeUnit: optional(text, 's'),
+  /** Divided by the start's; default true where that is not 0. */
+  relative: optional(boolean),
+};
+
 /**
  * The observed energy of a run, `observe: system.energy`, as its change from the start: it shows what a scheme loses or
  * gains.
  * @throws OptionError 'no-series' if the run observed nothing, 'bad-plot' if it observed more than one number
  */
-export function energyPlot(
-  run: Trajectory<System>,
-  options: Look & {
-    readonly unit?: string;
-    readonly timeUnit?: string;
-    /** Divided by the start's; default true where that is not 0. */ readonly relative?: boolean;
-  } = {},
-): string {
-  refuseUnknownOptions(
-    options,
-    {...lookOptions, unit: text, timeUnit: text, relative: boolean},
-    'energyPlot',
-    'bad-option',
-  );
+export function energyPlot(run: Trajectory<System>, options: Options<typeof energyOptions> = {}): string {
+  const given = readOptions(options, energyOptions, 'energyPlot', 'bad-option');
   const [t, energy] = [run.values('t'), run.values('observed')];
   if (energy.length !== t.length)
     throw new OptionError(
       'bad-plot',
       'energyPlot: this run did not observe one number for each state; simulate with observe: system.energy.',
     );
-  const {relative = energy[0] !== 0, unit = 'J', timeUnit = 's'} = options;
+  const {relative = energy[0] !== 0, unit, timeUnit} = given;
   const change = energy.map(value => (value - energy[0]) / (relative ? Math.abs(energy[0]) : 1));
   return lineChart({
     title: options.title ?? `Change of energy from ${numberText(energy[0])} ${unit}`,
@@ -279,31 +269,28 @@ export function energyPlot(
   });
 }
 
-/** A measured series, and the simulated one. */
-export interface ResidualSamples {
-  readonly t: ArrayLike<number>;
-  readonly measured: ArrayLike<number>;
-  readonly simulated: ArrayLike<number>;
-  readonly name?: string;
-  readonly unit?: string;
-  readonly timeUnit?: string;
-}
+const residualOptions = {
+  t: numbers,
+  measured: numbers,
+  simulated: numbers,
+  /** Default 'output'. */
+  name: optional(text, 'output'),
+  unit: optional(text),
+  /** Default 's'. */
+  timeUnit: optional(text, 's'),
+};
+
+/** A measured series, and the simulated one. @interface */
+export type ResidualSamples = Options<typeof residualOptions>;
 
 /**
  * Measured minus simulated, with ± its root mean square.
  * @throws OptionError 'bad-option', 'bad-plot'
  */
 export function residualPlot(samples: ResidualSamples, look: Look = {}): string {
-  refuseUnknownOptions(
-    samples,
-    {t: numbers, measured: numbers, simulated: numbers, name: text, unit: text, timeUnit: text},
-    'residualPlot',
-    'bad-option',
-  );
+  const read = readOptions(samples, residualOptions, 'residualPlot', 'bad-option');
   refuseUnknownOptions(look, lookOptions, 'residualPlot', 'bad-option');
-  const {t, measured, simulated, name = 'output', unit, timeUnit = 's'} = samples;
-  for (const one of ['t', 'measured', 'simulated'] as const)
-    requireValue(samples[one], numbers, `residualPlot: ${one}`);
+  const {t, measured, simulated, name, unit, timeUnit} = read;
   if (t.length !== measured.length || t.length !== simulated.length)
     throw new OptionError(
       'bad-plot',
@@ -332,17 +319,22 @@ export interface WorkPrecision {
   readonly error: ArrayLike<number>;
 }
 
+const workOptions = {
+  ...lookOptions,
+  /** Label of the work; default 'work'. */
+  work: optional(text, 'work'),
+  /** Unit of the work: 'ms'. */
+  unit: optional(text),
+  /** Label of the error; default 'error'. */
+  error: optional(text, 'error'),
+};
+
 /**
  * Error against work, both logarithmic (Hairer & Wanner, Solving Ordinary Differential Equations II, §IV.10): lower is
  * better.
- * @param options.unit of the work: 'ms'
  */
-export function workPrecision(
-  methods: readonly WorkPrecision[],
-  options: Look & {readonly work?: string; readonly unit?: string; readonly error?: string} = {},
-): string {
-  refuseUnknownOptions(options, {...lookOptions, work: text, unit: text, error: text}, 'workPrecision', 'bad-option');
-  const {work = 'work', unit, error = 'error'} = options;
+export function workPrecision(methods: readonly WorkPrecision[], options: Options<typeof workOptions> = {}): string {
+  const {work, unit, error} = readOptions(options, workOptions, 'workPrecision', 'bad-option');
   return lineChart({
     title: options.title ?? 'Work and precision',
     ...lookOf(options),

@@ -1,21 +1,40 @@
 /** A function of two parameters in colours, with the way of an optimizer across it. */
-import {callable, list, numbers, object, refuseUnknownOptions, text, boolean} from '../lib/checks.js';
+import {
+  boolean,
+  callable,
+  list,
+  nested,
+  numbers,
+  optional,
+  readOptions,
+  text,
+  typed,
+  type Options,
+} from '../lib/checks.js';
 import {OptionError} from '../lib/index.js';
 import {lineChart, numberText, type Series} from '../training/index.js';
-import {lookOf, lookOptions, type Look} from './charts.js';
+import {lookOf, lookOptions} from './charts.js';
 
-/** The argument of `lossLandscape`. */
-export interface Landscape extends Look {
+const axis = nested({name: text, values: numbers, unit: optional(text)}, 'bad-option');
+
+const landscapeOptions = {
+  ...lookOptions,
   /** The parameters of the two axes and the values at which the loss is evaluated. */
-  readonly x: {readonly name: string; readonly values: ArrayLike<number>; readonly unit?: string};
-  readonly y: {readonly name: string; readonly values: ArrayLike<number>; readonly unit?: string};
+  x: axis,
+  y: axis,
   /** The loss as a function, or all its values, [y, x] row-major. */
-  readonly loss: ((x: number, y: number) => number) | ArrayLike<number>;
+  loss: typed<((x: number, y: number) => number) | ArrayLike<number>>({
+    what: 'a function or an array of numbers',
+    test: value => callable.test(value) || numbers.test(value),
+  }),
   /** Colours by the logarithm of the loss; default true if all are positive. */
-  readonly log?: boolean;
+  log: optional(boolean),
   /** Points on an optimizer's path, [x, y] each. */
-  readonly path?: readonly (readonly [number, number])[];
-}
+  path: optional(typed<readonly (readonly [number, number])[]>(list), []),
+};
+
+/** The argument of `lossLandscape`. @interface */
+export type Landscape = Options<typeof landscapeOptions>;
 
 /**
  * The loss over a grid of two parameters: dark is low. Grids are evenly spaced; a loss that is not finite leaves a
@@ -23,27 +42,8 @@ export interface Landscape extends Look {
  * @throws OptionError 'bad-option', 'bad-plot'
  */
 export function lossLandscape(landscape: Landscape): string {
-  refuseUnknownOptions(
-    landscape,
-    {
-      ...lookOptions,
-      x: object,
-      y: object,
-      loss: {what: 'a function or an array of numbers', test: value => callable.test(value) || numbers.test(value)},
-      log: boolean,
-      path: list,
-    },
-    'lossLandscape',
-    'bad-option',
-  );
-  const {x, y, loss, path = []} = landscape;
-  for (const side of ['x', 'y'] as const)
-    refuseUnknownOptions(
-      landscape[side],
-      {name: text, values: numbers, unit: text},
-      `lossLandscape: ${side}`,
-      'bad-option',
-    );
+  const read = readOptions(landscape, landscapeOptions, 'lossLandscape', 'bad-option');
+  const {x, y, loss, path} = read;
   const [columns, rows] = [x.values.length, y.values.length];
   if (columns < 2 || rows < 2 || (typeof loss !== 'function' && loss.length !== columns * rows))
     throw new OptionError(
@@ -57,7 +57,7 @@ export function lossLandscape(landscape: Landscape): string {
   const values =
     typeof loss === 'function' ? Float64Array.from(places, ([a, b]) => loss(a, b)) : Float64Array.from(loss);
   const known = values.filter(Number.isFinite);
-  const {log = known.every(value => value > 0)} = landscape;
+  const {log = known.every(value => value > 0)} = read;
   const [low, high] = [
     known.reduce((a, b) => Math.min(a, b), Infinity),
     known.reduce((a, b) => Math.max(a, b), -Infinity),

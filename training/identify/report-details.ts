@@ -3,7 +3,7 @@ import {OptionError} from '../../lib/index.js';
 import {list, nearestName, object, type Checks} from '../../lib/checks.js';
 import {numberText} from '../report/number-text.js';
 import type {ReportFit} from '../report/charts.js';
-import {reportOptions, type Report, type ReportParameter} from '../report/report.js';
+import {reportSchema, type Report, type ReportParameter} from '../report/report.js';
 import {WHITE} from '../report/residual-statistics.js';
 import type {Validation} from './validation.js';
 
@@ -21,7 +21,7 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
 }
 
 /** Those of a report; what belongs to its parameters and fits is given by their names. */
-export const reportDetails: Checks = {...reportOptions, parameters: object, fits: object, validations: list};
+export const reportDetails: Checks = {...reportSchema, parameters: object, fits: object, validations: list};
 
 /** The report with its details. @throws OptionError where details are given for something that is not there */
 export function detailed(

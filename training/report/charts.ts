@@ -1,18 +1,21 @@
 /** Charts that pages, notebooks and `plot` show alike: a residual over time, and what a fit or a training came to. */
+import {numbers, optional, text, type Options} from '../../lib/checks.js';
 import type {EpochMetrics} from '../train/metrics.js';
 import type {Chart, Series} from './plot.js';
 import {goodnessOfFit} from './residual-statistics.js';
 
-/** A measured series and what was simulated for it. */
-export interface ReportFit {
-  readonly name: string;
-  readonly unit?: string;
+export const fitSchema = {
+  name: text,
+  unit: optional(text),
   /** [samples]; in s unless `timeUnit` says otherwise. */
-  readonly t: ArrayLike<number>;
-  readonly measured: ArrayLike<number>;
-  readonly simulated: ArrayLike<number>;
-  readonly timeUnit?: string;
-}
+  t: numbers,
+  measured: numbers,
+  simulated: numbers,
+  timeUnit: optional(text),
+};
+
+/** A measured series and the simulated one. @interface */
+export type ReportFit = Options<typeof fitSchema>;
 
 /** Measured − simulated, with ± its root mean square. */
 export function residualChart({t, measured, simulated, unit, timeUnit = 's'}: Omit<ReportFit, 'name'>): Chart {

@@ -1,18 +1,21 @@
 /** An axis: the range of the data, a unit of readable size, round ticks (by d3-scale) and their labels. */
 import {scaleLinear, scaleLog} from 'd3-scale';
+import {boolean, numbers, oneOf, optional, text, typed, type Options} from '../../lib/checks.js';
 import {numberText, powerOfTen, readableUnit} from './number-text.js';
 
-/** An axis of a chart. */
-export interface Axis {
-  readonly label: string;
-  /** 'm', 'N·s/m', ...; none for a pure number. */
-  readonly unit?: string;
-  readonly scale?: 'linear' | 'log';
+export const axisSchema = {
+  label: text,
+  /** 'm', 'N·s/m', …; none for a pure number. */
+  unit: optional(text),
+  scale: optional(oneOf('linear', 'log')),
   /** Default: the data's range, with a margin on the y axis. */
-  readonly domain?: readonly [number, number];
-  /** What is counted has no halves. */
-  readonly integer?: boolean;
-}
+  domain: optional(typed<readonly [number, number]>(numbers)),
+  /** Ticks at whole numbers only, for what is counted. */
+  integer: optional(boolean),
+};
+
+/** An axis of a chart. @interface */
+export type Axis = Options<typeof axisSchema>;
 
 export interface Tick {
   readonly value: number;

@@ -9,73 +9,90 @@ import {area, line} from 'd3-shape';
 import {scaleLinear} from 'd3-scale';
 import {OptionError} from '../../lib/errors.js';
 import {
+  between,
   boolean,
-  list,
+  each,
+  nested,
   numbers,
-  object,
   oneOf,
+  optional,
+  readOptions,
   real,
-  refuseUnknownOptions,
-  requireValue,
   text,
-  type Checks,
+  whole,
+  type Check,
+  type Options,
 } from '../../lib/checks.js';
 import {lines, markup, verbatim, type Content, type Markup} from '../../lib/markup.js';
 import {numberText} from './number-text.js';
-import {layAxis, type Axis, type LaidAxis} from './plot-axis.js';
+import {axisSchema, layAxis, type Axis, type LaidAxis} from './plot-axis.js';
 
 export type {Axis} from './plot-axis.js';
+
+const styles = oneOf('line', 'underlay', 'dashed', 'points', 'bars', 'stems', 'band', 'cells');
 
 /**
  * 'underlay' is a broad pale line for another to lie on; 'stems' are lines from zero; 'bars' touch each other; 'band'
  * is the area between `low` and y; 'cells' are squares of a grid, in the colours of `value` where there is one.
  */
-export type SeriesStyle = 'line' | 'underlay' | 'dashed' | 'points' | 'bars' | 'stems' | 'band' | 'cells';
+export type SeriesStyle = typeof styles extends Check<infer Style> ? Style : never;
 
-/** One line or set of points of a chart. */
-export interface Series {
-  readonly name: string;
-  readonly x: ArrayLike<number>;
-  readonly y: ArrayLike<number>;
-  readonly style?: SeriesStyle;
+const seriesSchema = {
+  name: text,
+  x: numbers,
+  y: numbers,
+  style: optional(styles),
   /** The lower edge of a band, one for each y. */
-  readonly low?: ArrayLike<number>;
-  /** What the colours of cells tell, one for each cell. */
-  readonly value?: ArrayLike<number>;
-  /** Which of the six colours, from 0; default: the place among the series. */
-  readonly color?: number;
-}
+  low: optional(numbers),
+  /** Numbers that the colours of cells show, one for each cell. */
+  value: optional(numbers),
+  /** One of the six colours, from 0; default: the place among the series. */
+  color: optional(whole),
+};
 
-/** A horizontal line across the plot: a limit, a mean. */
-export interface Level {
-  readonly y: number;
-  readonly name?: string;
-}
+/** One line or set of points of a chart. @interface */
+export type Series = Options<typeof seriesSchema>;
 
-/** What `lineChart` draws. */
-export interface Chart {
-  readonly title: string;
-  /** What a reader who cannot see it should know; default: ranges of the axes and series. */
-  readonly description?: string;
-  readonly x: Axis;
-  readonly y: Axis;
-  readonly series: readonly Series[];
-  readonly levels?: readonly Level[];
-  /** Default: true where there is more than one series. */
-  readonly legend?: boolean;
-  /** In CSS pixels; default 720 × 300. */
-  readonly width?: number;
-  readonly height?: number;
-  /** Id of the `<svg>` element; default none. Nothing in a chart refers to an id. */
-  readonly id?: string;
-  /** Without its own style rules, for a page that has `chartStyle` already. */
-  readonly bare?: boolean;
-  /** 'auto' (default) follows the reader's setting. */
-  readonly theme?: Theme;
-}
+const levelSchema = {y: real, name: optional(text)};
+
+/** A horizontal line across the plot: a limit, a mean. @interface */
+export type Level = Options<typeof levelSchema>;
+
+const themes = oneOf('auto', 'light', 'dark');
 
 /** Dark ink for light paper, light ink for dark paper, or as the reader's system says. */
-export type Theme = 'auto' | 'light' | 'dark';
+export type Theme = typeof themes extends Check<infer Name> ? Name : never;
+
+/** Sides in pixels: narrower than its margins a chart has no plot, and no page is wider than the other. */
+const side = between(80, 20_000);
+
+const chartSchema = {
+  title: text,
+  /** A text alternative for readers who cannot see it; default: ranges of the axes and series. */
+  description: optional(text),
+
+  x: nested(axisSchema, 'bad-option'),
+  y: nested(axisSchema, 'bad-option'),
+  series: each(nested(seriesSchema, 'bad-option')),
+  levels: optional(each(nested(levelSchema, 'bad-option'))),
+  /** Default: true where there is more than one series. */
+  legend: optional(boolean),
+  /** In CSS pixels; default 720 × 300. */
+  width: optional(side),
+  height: optional(side),
+  /** Id of the `<svg>` element; default none. Nothing in a chart refers to an id. */
+  id: optional<string, string>({
+    what: 'a letter and then letters, digits, _, . or -',
+    test: value => typeof value === 'string' && /^[A-Za-z][\w.-]{0,199}$/.test(value),
+  }),
+  /** Without its own style rules, for a page that has `chartStyle` already. */
+  bare: optional(boolean),
+  /** 'auto' (default) follows the reader's setting. */
+  theme: optional(themes),
+};
+
+/** A chart for `lineChart`. @interface */
+export type Chart = Options<typeof chartSchema>;
 
 /** The rules for all charts of a page. Contrast of each colour to the ground is at least 3:1 (WCAG 1.4.11). */
 export const chartStyle = `
@@ -153,83 +170,18 @@ export function chartElement(chart: Chart): Markup {
   ]);
 }
 
-const styles: readonly string[] = [
-  'line',
-  'underlay',
-  'dashed',
-  'points',
-  'bars',
-  'stems',
-  'band',
-  'cells',
-] satisfies readonly SeriesStyle[];
-
-const options = {
-  title: text,
-  description: text,
-  x: object,
-  y: object,
-  series: list,
-  levels: list,
-  legend: boolean,
-  width: real,
-  height: real,
-  id: text,
-  bare: boolean,
-  theme: oneOf('auto', 'light', 'dark'),
-} satisfies Checks;
-const axisOptions: Checks = {label: text, unit: text, scale: oneOf('linear', 'log'), domain: numbers, integer: boolean};
-const seriesOptions = {
-  name: text,
-  x: numbers,
-  y: numbers,
-  style: oneOf(...styles),
-  color: real,
-  low: numbers,
-  value: numbers,
-} satisfies Checks;
-const levelOptions: Checks = {y: real, name: text};
-
-/** In pixels: narrower than its margins a chart has no plot, and no page is wider than the other. */
-const SIDES = [80, 20_000] as const;
-
-/** Options, of which some may not be left out. @throws OptionError 'bad-option' */
-export function requireOptions(given: object, checks: Checks, needed: readonly string[], owner: string): void {
-  refuseUnknownOptions(given, checks, owner, 'bad-option');
-  for (const name of needed)
-    requireValue(
-      (given as {readonly [name: string]: unknown})[name],
-      checks[name],
-      `${owner}${owner.includes(':') ? '.' : ': '}${name}`,
-    );
-}
-
-/** What goes into attributes is what its type says; all other text is escaped where it is written. */
+/** Text in attributes is what its type says; all other text is escaped where it is written. */
 function check(chart: Chart): void {
-  requireOptions(chart, options, ['title', 'x', 'y', 'series'], 'lineChart');
-  const {width = SIDES[1], height = SIDES[1], id = 'id', series, levels = []} = chart;
+  const {series} = readOptions(chart, chartSchema, 'lineChart', 'bad-option');
   const refuse = (option: string, must: string): never => {
     throw new OptionError('bad-option', `lineChart: ${option} must be ${must}.`, {option});
   };
-  for (const [option, side] of [
-    ['width', width],
-    ['height', height],
-  ] as const) {
-    if (!Number.isFinite(side) || side < SIDES[0] || side > SIDES[1])
-      refuse(option, `a number of pixels from ${SIDES[0]} to ${SIDES[1]}`);
-  }
-  if (!/^[A-Za-z][\w.-]{0,199}$/.test(id)) refuse('id', 'a letter and then letters, digits, _, . or -');
-  for (const side of ['x', 'y'] as const) requireOptions(chart[side], axisOptions, [], `lineChart: ${side}`);
-  series.forEach((one, i) => {
-    requireOptions(one, seriesOptions, ['name', 'x', 'y'], `lineChart: series[${i}]`);
-    const {color = 0, style, low, value} = one;
-    if (style === 'band' ? low?.length !== one.y.length : low !== undefined)
+  series.forEach(({style, low, value, y}, i) => {
+    if (style === 'band' ? low?.length !== y.length : low !== undefined)
       refuse(`series[${i}].low`, 'as long as y for a band, and left out for all else');
-    if (value !== undefined && (style !== 'cells' || value.length !== one.y.length))
+    if (value !== undefined && (style !== 'cells' || value.length !== y.length))
       refuse(`series[${i}].value`, 'as long as y, and of cells only');
-    if (!Number.isSafeInteger(color) || color < 0) refuse(`series[${i}].color`, 'a whole number from 0');
   });
-  levels.forEach((level, i) => requireOptions(level, levelOptions, [], `lineChart: levels[${i}]`));
 }
 
 /** The horizontal axis with as many labels as fit; the right margin holds what the last one sticks out. */

@@ -4,55 +4,91 @@
  * file only when the new one is whole.
  */
 import {DataError, OptionError} from '../../lib/errors.js';
-import {finite, list, numbers, object, real, requireValue, text, type Checks} from '../../lib/checks.js';
+import {
+  each,
+  finite,
+  list,
+  listOf,
+  nested,
+  numbers,
+  object,
+  optional,
+  readBy,
+  readOptions,
+  real,
+  requireValue,
+  text,
+  typed,
+  type Check,
+  type Options,
+} from '../../lib/checks.js';
 import {htmlPage, lines, markup, verbatim, type Content, type Markup} from '../../lib/markup.js';
 import {filesystem, nodePath, reasonOf} from '../data/filesystem.js';
 import {writeWhole} from '../data/write-whole.js';
 import {errorText, fixedText, measuredText, numberText, quantityText} from './number-text.js';
-import {historyChart, residualChart, type ReportFit} from './charts.js';
-import {chartElement, chartStyle, requireOptions, type Chart, type Series} from './plot.js';
+import {fitSchema, historyChart, residualChart, type ReportFit} from './charts.js';
+import {chartElement, chartStyle, type Chart, type Series} from './plot.js';
 import {autocorrelation, goodnessOfFit, histogram} from './residual-statistics.js';
 
-/** A row of the report's table of parameters. */
-export interface ReportParameter {
-  readonly name: string;
-  readonly unit?: string;
-  readonly description?: string;
-  readonly estimate: number;
+const parameterSchema = {
+  name: text,
+  unit: optional(text),
+  description: optional(text),
+  estimate: real,
   /** None for a fixed parameter; Infinity for one that the data cannot tell. */
-  readonly standardError?: number;
+  standardError: optional(real),
   /** Text after the standard error: '± 0.06 if the residuals are independent'. */
-  readonly otherError?: string;
+  otherError: optional(text),
   /** The 95 % interval, where it is not estimate ± 1.96 standard errors. */
-  readonly interval?: readonly [number, number];
-  /** What others found, or the truth of a synthetic record. */
-  readonly reference?: number;
-}
+  interval: optional(typed<readonly [number, number]>(numbers)),
+  /** A value that others found, or the truth of a synthetic record. */
+  reference: optional(real),
+};
 
-/** What a report shows. */
-export interface Report {
-  readonly title: string;
-  readonly description?: string;
-  readonly parameters: readonly ReportParameter[];
+/** A row of the report's table of parameters. @interface */
+export type ReportParameter = Options<typeof parameterSchema>;
+
+const statisticSchema = {
+  name: text,
+  value: typed<number | string>({
+    what: 'a number or text',
+    test: value => typeof value === 'number' || typeof value === 'string',
+  }),
+  unit: optional(text),
+};
+
+/** An entry of a history, which may have more in it than is drawn. */
+const historyEntry: Check<{readonly iteration: number; readonly cost: number}> = readBy((value, name) => {
+  requireValue(value, object, name);
+  requireValue(value.iteration, finite, `${name}: iteration`);
+  requireValue(value.cost, real, `${name}: cost`);
+  return value;
+});
+
+export const reportSchema = {
+  title: text,
+  description: optional(text),
+  parameters: each(nested(parameterSchema, 'bad-option')),
   /** A sentence below the table of parameters: what the standard errors assume. */
-  readonly parameterNote?: string;
+  parameterNote: optional(text),
   /** The heading of the reference column: 'published', 'truth'. */
-  readonly referenceName?: string;
+  referenceName: optional(text),
   /** One for each output and record. */
-  readonly fits: readonly ReportFit[];
+  fits: each(nested(fitSchema, 'bad-option')),
   /** Cost by iteration: a LeastSquaresResult's history fits. */
-  readonly history?: readonly {readonly iteration: number; readonly cost: number}[];
-  readonly correlation?: {
-    readonly labels: readonly string[];
-    /** [p, p] row-major */ readonly values: ArrayLike<number>;
-  };
+  history: optional(each(historyEntry)),
+  /** Values [p, p] row-major. */
+  correlation: optional(nested({labels: listOf('labels', text), values: numbers}, 'bad-option')),
   /** Facts for the head of the page: iterations, time, solver's counts. */
-  readonly statistics?: readonly {readonly name: string; readonly value: number | string; readonly unit?: string}[];
+  statistics: optional(each(nested(statisticSchema, 'bad-option'))),
   /** Pictures of one's own, below the parameters; each under its title. */
-  readonly charts?: readonly Chart[];
-  readonly warnings?: readonly string[];
-  readonly notes?: readonly string[];
-}
+  charts: optional(typed<readonly Chart[]>(list)),
+  warnings: optional(listOf('texts', text)),
+  notes: optional(listOf('texts', text)),
+};
+
+/** The content of a report. @interface */
+export type Report = Options<typeof reportSchema>;
 
 /** Half the width of a 95 % interval in standard errors. */
 const Z95 = 1.959963984540054;
@@ -350,60 +386,8 @@ function unitText(unit: string | undefined): Content {
   return unit === undefined || unit === '' ? '' : markup` <span class="unit">${unit}</span>`;
 }
 
-/** What a report may have. */
-export const reportOptions = {
-  title: text,
-  description: text,
-  parameters: list,
-  parameterNote: text,
-  referenceName: text,
-  fits: list,
-  history: list,
-  correlation: object,
-  statistics: list,
-  charts: list,
-  warnings: list,
-  notes: list,
-} satisfies Checks;
-const parts: {readonly [part in 'parameters' | 'fits' | 'history' | 'statistics']: Checks} = {
-  parameters: {
-    name: text,
-    estimate: real,
-    unit: text,
-    description: text,
-    standardError: real,
-    otherError: text,
-    interval: numbers,
-    reference: real,
-  },
-  fits: {name: text, t: numbers, measured: numbers, simulated: numbers, unit: text, timeUnit: text},
-  history: {iteration: finite, cost: real},
-  statistics: {
-    name: text,
-    value: {what: 'a number or text', test: value => typeof value === 'number' || typeof value === 'string'},
-    unit: text,
-  },
-};
-/** How many of a part's options, the first ones, may not be left out. */
-const needed = {parameters: 2, fits: 4, history: 2, statistics: 2};
-
-/** A fit's history has more in it than is drawn. */
-const drawn = ({iteration, cost}: {iteration?: unknown; cost?: unknown}): object => ({iteration, cost});
-
 function check(report: Report): void {
-  requireOptions(report, reportOptions, ['title', 'parameters', 'fits'], 'renderReport');
-  for (const part of ['parameters', 'fits', 'history', 'statistics'] as const) {
-    const checks = parts[part];
-    const names = Object.keys(checks).slice(0, needed[part]);
-    (report[part] ?? []).forEach((one: object | null, i) => {
-      const known = part === 'history' && one !== null ? drawn(one) : one;
-      requireOptions(known as object, checks, names, `renderReport: ${part}[${i}]`);
-    });
-  }
-  const {fits, correlation} = report;
-  for (const [name, sentences] of Object.entries({warnings: report.warnings, notes: report.notes})) {
-    (sentences ?? []).forEach((sentence, i) => requireValue(sentence, text, `renderReport: ${name}[${i}]`));
-  }
+  const {fits, correlation} = readOptions(report, reportSchema, 'renderReport', 'bad-option');
   for (const {name, t, measured, simulated} of fits) {
     if (t.length === 0 || t.length !== measured.length || t.length !== simulated.length) {
       throw new OptionError(
@@ -414,16 +398,12 @@ function check(report: Report): void {
       );
     }
   }
-  if (correlation !== undefined) {
-    const checks = {labels: list, values: numbers};
-    requireOptions(correlation, checks, ['labels', 'values'], 'renderReport: correlation');
-    if (correlation.values.length === correlation.labels.length ** 2) return;
-    throw new OptionError(
-      'report-correlation',
-      `A correlation of ${correlation.labels.length} parameters needs ${correlation.labels.length ** 2} values, not `
-        + `${correlation.values.length}.`,
-    );
-  }
+  if (correlation === undefined || correlation.values.length === correlation.labels.length ** 2) return;
+  throw new OptionError(
+    'report-correlation',
+    `A correlation of ${correlation.labels.length} parameters needs ${correlation.labels.length ** 2} values, not `
+      + `${correlation.values.length}.`,
+  );
 }
 
 /**

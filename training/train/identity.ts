@@ -8,14 +8,12 @@ import {
   listOf,
   object,
   oneOf,
-  readBy,
   readOptions,
   real,
   text,
   typed,
   whole,
   type Check,
-  type Checks,
   type OptionValues,
 } from '../../lib/checks.js';
 import {CheckpointError} from '../../lib/errors.js';
@@ -35,10 +33,6 @@ export const nullable = <T>(check: Check<T>): Check<T | null> => ({
   what: `null or ${check.what}`,
   test: value => value === null || check.test(value),
 });
-
-/** An object with a schema of its own. */
-export const within = <T extends object>(schema: Checks): Check<T> =>
-  readBy((value, name) => readOptions(value as never, schema, name) as T);
 
 export const identitySchema = {
   optimizer: text,

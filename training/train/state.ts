@@ -1,8 +1,8 @@
 /** Everything of a run that the next step depends on, as one value: saved in a checkpoint and restored from it. */
-import {list, optional, readOptions, real, typed, whole, type OptionValues} from '../../lib/checks.js';
+import {list, nested, optional, readOptions, real, typed, whole, type OptionValues} from '../../lib/checks.js';
 import {corrupt, type CheckpointContent, type NamedArray} from './checkpoint-file.js';
-import {identitySchema, mismatch, nullable, within, type Identity} from './identity.js';
-import {fits, type Learner, type LearnerState} from './learner.js';
+import {identitySchema, mismatch, nullable, type Identity} from './identity.js';
+import {fits, type Learner} from './learner.js';
 import type {EpochMetrics} from './metrics.js';
 import {Random} from './random.js';
 
@@ -20,25 +20,22 @@ const counterSchema = {
   skipped: whole,
   /** Number of evaluations since the best one. */
   waited: whole,
-  best: optional(within<{epoch: number; loss: number}>({epoch: whole, loss: real})),
+  best: optional(nested({epoch: whole, loss: real})),
   history: typed<EpochMetrics[]>(list),
 };
 type Counters = {-readonly [N in keyof OptionValues<typeof counterSchema>]: OptionValues<typeof counterSchema>[N]};
 
 /** The facts of a checkpoint, as JSON holds them. */
 const factsSchema = {
-  identity: within<Identity>(identitySchema),
-  counters: within<Counters>(counterSchema),
+  identity: nested(identitySchema),
+  counters: nested(counterSchema),
   /** State of xoroshiro128+: four numbers of 32 bits, not all zero. */
   random: typed<readonly number[]>({
     what: 'four whole numbers',
     test: value =>
       Array.isArray(value) && value.length === 4 && value.every(Number.isInteger) && value.some(word => word !== 0),
   }),
-  optimizer: within<Pick<LearnerState, 'iterations' | 'learningRate'>>({
-    iterations: whole,
-    learningRate: optional(real),
-  }),
+  optimizer: nested({iterations: whole, learningRate: optional(real)}),
   /** Bytes of the metrics' file that belong to the steps taken. */
   metricsLength: whole,
   /** The loss of the first batch of the data at these variables; null where it could not be evaluated. */
