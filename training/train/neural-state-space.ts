@@ -8,20 +8,23 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Params, Simulation} from '../../lib/index.js';
 import {DataError, ode, OptionError, rk4, simulate} from '../../lib/index.js';
-import type {Checks} from '../../lib/checks.js';
 import {
   abortSignal,
-  any,
   callable,
   count,
   finite,
   list,
   listOf,
   nonNegative,
+  object,
+  optional,
   positive,
+  readOptions,
   refuseUnknownOptions,
   requireValue,
   throwIfAborted,
+  typed,
+  type Options,
 } from '../../lib/checks.js';
 import {goodnessByOutput, together, type GoodnessOfFit} from '../report/residual-statistics.js';
 import {Random} from './random.js';
@@ -32,39 +35,49 @@ import {residualNetwork} from './residual-network.js';
 import type {InputOutputRecord, NormalizedRecord, ReadRecord, Scale} from './sections.js';
 import {normalized, readRecord, scaleOf, sectionsAt} from './sections.js';
 
-/** The argument of `neuralStateSpace`. */
-export interface NeuralStateSpaceProblem {
+const records = typed<InputOutputRecord | readonly InputOutputRecord[]>({
+  what: 'a record {t, u, y}, or a list of records',
+  test: value => list.test(value) || object.test(value),
+});
+
+const problemOptions = {
   /** Training records. */
-  readonly data: InputOutputRecord | readonly InputOutputRecord[];
+  data: records,
   /** Held-out records: the weights are those of the epoch with the best free run over these. */
-  readonly validation: InputOutputRecord | readonly InputOutputRecord[];
+  validation: records,
   /** Size of the state x. */
-  readonly states: number;
+  states: count,
   /** Widths of the hidden layers of each network; default [32]. */
-  readonly hidden?: readonly number[];
+  hidden: optional(listOf('whole numbers', count), [32]),
   /** Samples of input and output from which the encoder computes the state; default 2 · `states` + 2. */
-  readonly past?: number;
+  past: optional(count),
   /** Samples of a section, as long as the slowest relevant dynamics; default 50. */
-  readonly section?: number;
+  section: optional(
+    typed<number>({what: 'a whole number of at least 2', test: value => count.test(value) && Number(value) >= 2}),
+    50,
+  ),
   /** τ, the time in which the state changes by its size; default 10 sampling intervals. */
-  readonly timeConstant?: number;
+  timeConstant: optional(positive),
   /** Sections in a batch; default 32. */
-  readonly batchSize?: number;
+  batchSize: optional(count, 32),
   /** Number of passes over all sections; default 100. */
-  readonly epochs?: number;
+  epochs: optional(count, 100),
   /** Largest number of batches per epoch; default 100: neighbouring sections of long records are nearly the same. */
-  readonly batches?: number;
+  batches: optional(count, 100),
   /** Learning rate of Adam, which decays by half a cosine to a hundredth; default 3e-3. */
-  readonly rate?: number;
+  rate: optional(positive, 3e-3),
   /** Weight of the mean square of all matrices' entries in the loss; default 0. */
-  readonly ridge?: number;
+  ridge: optional(nonNegative, 0),
   /** Stops after this many epochs without a better free run; default: never. */
-  readonly patience?: number;
+  patience: optional(count),
   /** Seed of the weights and of the order of sections; default 0. */
-  readonly seed?: number;
-  readonly onProgress?: (epoch: NeuralStateSpaceEpoch) => void;
-  readonly signal?: AbortSignal;
-}
+  seed: optional(finite, 0),
+  onProgress: optional(typed<(epoch: NeuralStateSpaceEpoch) => void>(callable)),
+  signal: optional(abortSignal),
+};
+
+/** The argument of `neuralStateSpace`. @interface */
+export type NeuralStateSpaceProblem = Options<typeof problemOptions>;
 
 /** Progress of the training. */
 export interface NeuralStateSpaceEpoch {
@@ -117,41 +130,18 @@ export interface NeuralStateSpace {
   dispose(): void;
 }
 
-const checks: Checks = {
-  data: any,
-  validation: any,
-  states: count,
-  hidden: listOf('whole numbers', count),
-  past: count,
-  section: {what: 'a whole number of at least 2', test: value => count.test(value) && Number(value) >= 2},
-  timeConstant: positive,
-  batchSize: count,
-  epochs: count,
-  batches: count,
-  rate: positive,
-  ridge: nonNegative,
-  patience: count,
-  seed: finite,
-  onProgress: callable,
-  signal: abortSignal,
-};
-
 /**
  * Learns a state-space model only from records of inputs and outputs.
  * @throws (rejects) OptionError, DataError, ShapeError if the records are inconsistent; AbortError
  */
 export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promise<NeuralStateSpace> {
-  refuseUnknownOptions(problem, checks, 'neuralStateSpace');
-  for (const required of ['data', 'validation', 'states'] as const)
-    if (problem[required] === undefined)
-      throw new OptionError('missing-option', `neuralStateSpace needs '${required}'.`, {option: required});
-  const {states, hidden = [32], section = 50, batchSize = 32, epochs = 100, batches: most = 100} = problem;
-  const {rate = 3e-3, ridge = 0, patience = Infinity, seed = 0, onProgress, signal} = problem;
-  const past = problem.past ?? 2 * states + 2;
+  const read = readOptions(problem, problemOptions, 'neuralStateSpace');
+  const {states, hidden, section, batchSize, epochs, rate, ridge, seed, timeConstant, onProgress, signal} = read;
+  const {past = 2 * states + 2, patience = Infinity} = read;
   const data = recordsOf(problem.data, 'data');
   const held = recordsOf(problem.validation, 'validation');
   const random = new Random(seed);
-  const model = new Model(data, {states, hidden, past, timeConstant: problem.timeConstant, random});
+  const model = new Model(data, {states, hidden, past, timeConstant, random});
   const places = data
     .map(record => model.normalized(record))
     .flatMap(record =>
@@ -165,7 +155,7 @@ export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promis
     );
   for (const record of held) model.requireFits(record);
   const size = Math.min(batchSize, places.length);
-  const batches = Math.min(most, Math.floor(places.length / size));
+  const batches = Math.min(read.batches, Math.floor(places.length / size));
   const step = trainingStep(model.simulation(section, size), {
     loss: ({observed, data: {y}}) => {
       const square = tf.mean(tf.squaredDifference(observed, y as tf.Tensor));
