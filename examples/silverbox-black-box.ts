@@ -5,34 +5,17 @@
  *
  *     npx tsx examples/silverbox-black-box.ts [SNLS80mV.csv]      columns V1 and V2; without it a record is made here
  */
-import {neuralStateSpace, writeReport, type InputOutputRecord, type NeuralStateSpace} from '../training/index.js';
+import {neuralStateSpace, writeReport, type NeuralStateSpace} from '../training/index.js';
+import {part} from './benchmarks/protocol.js';
 import {printTable, progress, script, type ScriptArguments} from './script.js';
-import type {Silverbox, Stretch} from './silverbox.js';
-import {made, measured} from './silverbox.js';
+import {dt, made, measured, type Silverbox} from './silverbox.js';
 
-/** 10 MHz divided by 2¹⁴, in s. */
-const dt = 2 ** 14 / 1e7;
-
-const part = ({u, y}: Stretch, from: number, to: number): InputOutputRecord => ({
-  t: Float64Array.from({length: Math.min(to, u.length) - from}, (_, i) => i * dt),
-  u: u.slice(from, to),
-  y: y.slice(from, to),
-});
-
-/** The model, and how its free runs meet both tests. */
-export async function learn(
-  box: Silverbox,
-  epochs: number,
-  show: (text: string) => void,
-): Promise<{
-  readonly model: NeuralStateSpace;
-  readonly tests: {readonly multisine: InputOutputRecord; readonly arrow: InputOutputRecord};
-}> {
-  const {multisine, arrow, trained} = box;
-  const held = Math.floor(0.9 * trained);
-  const model = await neuralStateSpace({
-    data: part(multisine, 0, held),
-    validation: part(multisine, held, trained),
+/** The trained model. */
+export function learn({train}: Silverbox, epochs: number, show: (text: string) => void): Promise<NeuralStateSpace> {
+  const held = Math.floor(0.9 * train.t.length);
+  return neuralStateSpace({
+    data: part(train, 0, held),
+    validation: part(train, held),
     states: 2,
     past: 8,
     section: 50,
@@ -43,17 +26,14 @@ export async function learn(
     onProgress: ({epoch, loss, validation}) =>
       show(`epoch ${epoch} of ${epochs}, loss ${loss.toPrecision(3)}, free run ${validation.toPrecision(3)}`),
   });
-  return {
-    model,
-    tests: {multisine: part(multisine, trained, multisine.u.length), arrow: part(arrow, 0, arrow.u.length)},
-  };
 }
 
 export async function main({path, report, short}: ScriptArguments): Promise<void> {
   const box = path === undefined ? made(short ? 1200 : 20_000) : await measured(path);
   const {update, finish} = progress('Learning');
-  const {model, tests} = await learn(box, short ? 2 : 60, update);
+  const model = await learn(box, short ? 2 : 60, update);
   finish();
+  const {tests} = box;
   const judged = {multisine: model.validate(tests.multisine), arrow: model.validate(tests.arrow)};
   const volts = (value: number): string => `${(1e3 * value).toFixed(3)} mV`;
   printTable([
@@ -67,8 +47,8 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
     fits: Object.entries(tests).map(([name, {t, y}]) => ({
       name,
       unit: 'V',
-      t: (t as Float64Array).subarray(model.past),
-      measured: (y as Float64Array).subarray(model.past),
+      t: t.subarray(model.past),
+      measured: y.subarray(model.past),
       simulated: model.simulate(tests[name as keyof typeof tests]),
     })),
     history: model.history.map(({epoch, loss}) => ({iteration: epoch, cost: loss})),

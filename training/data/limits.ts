@@ -1,69 +1,53 @@
 /**
- * What reading a file may cost. A file states its own sizes, and a damaged or hostile one states any: so every
+ * Limits of reading a file. A file states its own sizes, and a damaged or hostile one states any: so every
  * size is held against a limit before it is allocated. All limits can be raised where a file is known to be good.
  */
-import {DataError, OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions} from '../../lib/checks.js';
+import {optional, positiveOrInfinite, readOptions, type Options, type OptionValues} from '../../lib/checks.js';
+import {DataError} from '../../lib/errors.js';
 
-/** Limits beyond which a file is refused. */
-export interface ReadLimits {
+const limitOptions = {
   /**
    * Size of the file. Default 2 GiB, which fits into memory at once. `tableChunks`, which does not load it at once, has
    * no limit.
    */
-  readonly bytes: number;
+  bytes: optional(positiveOrInfinite, 2 ** 31),
   /** Bytes of the numbers and texts read, of one chunk for `tableChunks`. Default 2 GiB, half of Node's heap. */
-  readonly memory: number;
+  memory: optional(positiveOrInfinite, 2 ** 31),
   /** Default 2²⁷: a column of as many numbers takes 1 GiB. `tableChunks` has no limit. */
-  readonly rows: number;
+  rows: optional(positiveOrInfinite, 2 ** 27),
   /** Default 2¹⁶, four times what spreadsheets have. */
-  readonly columns: number;
+  columns: optional(positiveOrInfinite, 2 ** 16),
   /** Characters of one row of text. Default 2²⁴. A quote that is never closed ends here. */
-  readonly record: number;
+  record: optional(positiveOrInfinite, 2 ** 24),
   /**
    * Bytes unpacked per packed byte, if more than 64 MiB are unpacked. Default 200: measurements in double precision
    * have 1 to 20, switches written as doubles up to 100.
    */
-  readonly ratio: number;
+  ratio: optional(positiveOrInfinite, 200),
   /** Default 10, and one for each MB of the file: the slowest reader does 5 MB a second. */
-  readonly seconds: number;
-}
+  seconds: optional(positiveOrInfinite),
+};
 
-/** Below this much nobody asks for the ratio: a few zeros pack well. */
+/** Limits beyond which a file is refused. @interface */
+export type ReadLimits = Options<typeof limitOptions>;
+
+/** The ratio does not count below this many bytes: a few zeros pack well. */
 const SMALL = 2 ** 26;
 
 /** Milliseconds, 25 days; setTimeout takes more for none. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-const names = ['bytes', 'memory', 'rows', 'columns', 'record', 'ratio', 'seconds'] as const;
-
-/** What one reading may cost, and when it began. @throws OptionError for limits that are not positive */
+/** The limits of one reading, and when it began. @throws OptionError for limits that are not positive */
 export class Budget {
-  private readonly limits: Omit<ReadLimits, 'seconds'> & {readonly seconds?: number};
+  private readonly limits: OptionValues<typeof limitOptions>;
   private readonly began = performance.now();
 
   constructor(
     readonly file: string,
-    given: Partial<ReadLimits> = {},
+    given: ReadLimits = {},
     owner = 'readTable',
   ) {
-    refuseUnknownOptions(given, names, `${owner}: limits`);
-    for (const name of names) {
-      const value: unknown = given[name];
-      if (value !== undefined && !(typeof value === 'number' && value > 0))
-        throw new OptionError('bad-option', `${owner}: limits.${name} must be a positive number, or Infinity.`, {
-          option: name,
-        });
-    }
-    this.limits = {
-      bytes: 2 ** 31,
-      memory: 2 ** 31,
-      rows: 2 ** 27,
-      columns: 2 ** 16,
-      record: 2 ** 24,
-      ratio: 200,
-      ...given,
-    };
+    this.limits = readOptions(given, limitOptions, `${owner}: limits`);
   }
 
   limit(name: Exclude<keyof ReadLimits, 'seconds'>): number {
@@ -98,7 +82,7 @@ export class Budget {
     if (performance.now() - this.began > 1000 * this.seconds(bytes)) throw this.overtime(bytes);
   }
 
-  /** What `reading` gives in time. @throws DataError 'table-limit' once the time is over */
+  /** The result of `reading`. @throws DataError 'table-limit' once the time is over */
   async within<T>(bytes: number, reading: Promise<T>): Promise<T> {
     const left = 1000 * this.seconds(bytes) - (performance.now() - this.began);
     if (left > LONGEST_TIMER) return reading;

@@ -24,7 +24,7 @@ export interface ArrayOptions {
   /** The arrays to read; the others are not unpacked. Default all. */
   readonly names?: readonly string[];
   /** Limits of reading, as for `readTable`. */
-  readonly limits?: Partial<ReadLimits>;
+  readonly limits?: ReadLimits;
 }
 
 const npyMagic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];

@@ -5,17 +5,16 @@
  * Float64Arrays. A bad row is an error that names its line in the file, its column and its text. The
  * parser is loaded at the call, and Node's file system is no import, so that the module can be imported in a browser.
  */
-import type {TableOptions} from './table-options.js';
-import type {Options} from 'csv-parse';
+import type {Options as ParserOptions} from 'csv-parse';
 import {builtin} from '../../lib/builtin.js';
 import {DataError, OptionError} from '../../lib/errors.js';
 import {Column, type ReadColumn} from './column.js';
-import type {Checks} from '../../lib/checks.js';
-import {any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text, whole} from '../../lib/checks.js';
+import {count, optional, readOptions, refuseUnknownOptions, shown, type Options} from '../../lib/checks.js';
 import {excerpt} from './excerpt.js';
 import {Budget} from './limits.js';
 import {arrayColumns, isArrayFile} from './npz.js';
 import {isParquet, parquetColumns} from './parquet.js';
+import {tableOptions, type TableOptions} from './table-options.js';
 import {allBytes, beginning, chunksOf, following, nameOf, textOf, type TableSource} from './table-source.js';
 import {malformed, missingColumn, notNumbers, unnamed, wrongLength} from './table-errors.js';
 
@@ -32,23 +31,14 @@ export interface Table {
   has(name: string): boolean;
 }
 
-const tableOptions: Checks = {
-  header: boolean,
-  delimiter: text,
-  decimal: oneOf('.', ','),
-  comment: text,
-  skip: whole,
-  text: listOf('names', text),
-  columns: listOf('names', text),
-  missing: oneOf('error', 'nan'),
-  limits: any,
+const chunkOptions = {
+  ...tableOptions,
+  /** Rows of each chunk; the last one may have fewer. Default 65536: half a MB per column. */
+  rows: optional(count, 65536),
 };
 
-/** Options of `tableChunks`. */
-export interface ChunkOptions extends TableOptions {
-  /** Rows of each chunk; the last one may have fewer. Default 65536: half a MB per column. */
-  readonly rows?: number;
-}
+/** Options of `tableChunks`. @interface */
+export type ChunkOptions = Options<typeof chunkOptions>;
 
 /**
  * Reads a CSV or TSV file with a header line. Blank lines and comment lines are skipped, fields are
@@ -85,8 +75,7 @@ export async function readTable(source: TableSource, options: TableOptions = {})
  * files, which store their arrays one after another.
  */
 export async function* tableChunks(source: TableSource, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
-  refuseUnknownOptions(options, {...tableOptions, rows: count}, 'tableChunks');
-  const {rows = 65536} = options;
+  const {rows} = readOptions(options, chunkOptions, 'tableChunks');
   const path = nameOf(source, 'tableChunks');
   const budget = new Budget(
     path,
@@ -138,11 +127,11 @@ interface TextRecord {
 async function* records(
   path: string,
   chunks: AsyncIterable<string>,
-  dialect: Pick<Options, 'delimiter' | 'comment'>,
+  dialect: Pick<ParserOptions, 'delimiter' | 'comment'>,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
   const blanks = dialect.delimiter === ' ';
-  const options: Options = {
+  const options: ParserOptions = {
     ...dialect,
     ...(blanks ? {delimiter: [' ', '\t']} : {}),
     comment_no_infix: true, // a '#' inside a field is not a comment
@@ -175,7 +164,7 @@ type Parsed = AsyncIterable<{record: string[]; info: {lines: number}}>;
 
 async function* parsedStream(
   chunks: AsyncIterable<string>,
-  options: Options,
+  options: ParserOptions,
   node: NonNullable<typeof builtin>,
 ): Parsed {
   const {parse} = await import('csv-parse');
@@ -187,7 +176,7 @@ async function* parsedStream(
 }
 
 /** Without Node's streams, in a page: what a reader chose there lies in the memory already. */
-async function* parsedWhole(chunks: AsyncIterable<string>, options: Options): Parsed {
+async function* parsedWhole(chunks: AsyncIterable<string>, options: ParserOptions): Parsed {
   const {parse} = await import('csv-parse/browser/esm/sync');
   const parts: string[] = [];
   for await (const part of chunks) parts.push(part);
