@@ -7,7 +7,7 @@ import {DataError} from '../../lib/errors.js';
 import {notFinite, type ReadColumn} from './column.js';
 import {excerpt} from './excerpt.js';
 import {Budget, type ReadLimits} from './limits.js';
-import {missingColumn} from './table-errors.js';
+import {chosenNames, missingColumn} from './table-errors.js';
 import type {TableOptions} from './table-options.js';
 import {isArchive, openArchive} from './zip.js';
 
@@ -49,9 +49,10 @@ export function arraysOf(bytes: Uint8Array, file: string, {names, limits}: Array
 export function arrayColumns(
   bytes: Uint8Array,
   budget: Budget,
-  {columns, text = [], missing = 'error'}: TableOptions,
+  options: TableOptions,
 ): {rows: number; columns: ReadColumn[]} {
   const {file} = budget;
+  const {columns, missing = 'error'} = options;
   const wanted =
     columns === undefined ? undefined : new Set(columns.flatMap(name => [name, name.replace(/\[\d+\]$/, '')]));
   const {arrays, names: members} = readArrays(bytes, budget, name => wanted?.has(name) ?? true);
@@ -81,19 +82,14 @@ export function arrayColumns(
   budget.require('rows', rows, 'the table has');
   budget.require('columns', width, 'the table has');
   const all = arrays.flatMap((array, a) => columnNames(array).map((name, k) => ({name, a, k})));
-  const found = new Set<string>();
-  for (const {name} of all) {
-    if (found.has(name))
-      throw new DataError(
-        'table-header',
-        `${file}: two columns are named '${excerpt(name)}'. Rename one of the arrays.`,
-        {file, column: name},
-      );
-    found.add(name);
-  }
-  for (const name of [...(columns ?? []), ...text])
-    if (!found.has(name)) throw missingColumn(file, name, everyName(bytes, budget, members));
-  const asked = columns === undefined ? all : all.filter(({name}) => columns.includes(name));
+  const chosen = chosenNames(
+    file,
+    all.map(({name}) => name),
+    options,
+    undefined,
+    () => everyName(bytes, budget, members),
+  );
+  const asked = all.filter(({name}) => chosen.has(name));
   budget.require('memory', 8 * rows * asked.length, 'the table takes');
   return {
     rows,

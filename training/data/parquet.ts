@@ -11,7 +11,7 @@ import {notFinite, type CellComplaint, type ReadColumn} from './column.js';
 import {excerpt} from './excerpt.js';
 import type {Budget} from './limits.js';
 import {readParquet} from './parquet-thread.js';
-import {missingColumn} from './table-errors.js';
+import {chosenNames} from './table-errors.js';
 import type {TableOptions} from './table-options.js';
 
 const magic = [0x50, 0x41, 0x52, 0x31];
@@ -22,9 +22,10 @@ export const isParquet = (start: Uint8Array): boolean => magic.every((byte, i) =
 export async function parquetColumns(
   bytes: Uint8Array,
   budget: Budget,
-  {columns, text = [], missing = 'error'}: TableOptions,
+  options: TableOptions,
 ): Promise<{rows: number; columns: ReadColumn[]}> {
   const {file} = budget;
+  const {columns, text = [], missing = 'error'} = options;
   const answer = await readParquet(bytes, columns, budget);
   if (answer.kind === 'failed')
     throw new DataError('parquet-malformed', `${file} cannot be read as Parquet: ${excerpt(answer.message, 300)}.`, {
@@ -40,18 +41,11 @@ export async function parquetColumns(
   const {rows, names, cells, plain, arrow = ''} = answer;
   const durations = [...arrowDurations(arrow)].filter(([name]) => plain.includes(name));
   const perSecond = new Map([...answer.perSecond, ...durations]);
-  for (const name of [...(columns ?? []), ...text]) if (!names.includes(name)) throw missingColumn(file, name, names);
-  const twice = names.find((name, i) => names.indexOf(name) < i);
-  if (twice !== undefined)
-    throw new DataError('table-header', `${file}: two columns are named '${excerpt(twice)}'. Rename one of them.`, {
-      file,
-      column: twice,
-    });
+  const chosen = chosenNames(file, names, options);
   if (rows === 0) throw new DataError('table-empty', `${file} has no rows.`, {file});
-  const wanted = names.filter(name => columns?.includes(name) ?? true);
   return {
     rows,
-    columns: wanted.map(name =>
+    columns: [...chosen].map(name =>
       columnOf(name, cells.get(name) ?? [], perSecond.get(name), file, text.includes(name), missing === 'nan'),
     ),
   };

@@ -2,6 +2,7 @@
 import {DataError} from '../../lib/errors.js';
 import {isNumeral, otherDecimal, type ReadColumn} from './column.js';
 import {excerpt} from './excerpt.js';
+import type {TableOptions} from './table-options.js';
 import {nearestName} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
 
@@ -104,6 +105,34 @@ export function missingColumn(file: string, name: string, columns: readonly stri
       nearest,
     },
   );
+}
+
+/**
+ * The names of the columns that are read.
+ * @param line of the header, in a text file
+ * @param every all names of the file, for the sentence about one that is missing
+ * @throws DataError 'table-header' where two columns have one name; 'table-column' where one that is asked for is missing
+ */
+export function chosenNames(
+  file: string,
+  names: readonly string[],
+  {columns, text = []}: TableOptions,
+  line?: number,
+  every: () => readonly string[] = () => names,
+): Set<string> {
+  const known = new Set<string>();
+  for (const name of names) {
+    if (known.has(name) && name !== '') {
+      const place = line === undefined ? '' : `, line ${line}`;
+      const sentence = `two columns are named '${excerpt(name)}'. Rename one of them.`;
+      throw new DataError('table-header', `${file}${place}: ${sentence}`, {file, line, column: name, columns: names});
+    }
+    known.add(name);
+  }
+  for (const name of [...(columns ?? []), ...text]) if (!known.has(name)) throw missingColumn(file, name, every());
+  if (columns === undefined) return known;
+  const wanted = new Set(columns);
+  return new Set(names.filter(name => wanted.has(name)));
 }
 
 export function malformed(file: string, cause: unknown): DataError {

@@ -16,7 +16,7 @@ import {arrayColumns, isArrayFile} from './npz.js';
 import {isParquet, parquetColumns} from './parquet.js';
 import {tableOptions, type TableOptions} from './table-options.js';
 import {allBytes, beginning, chunksOf, following, nameOf, textOf, type TableSource} from './table-source.js';
-import {malformed, missingColumn, notNumbers, unnamed, wrongLength} from './table-errors.js';
+import {chosenNames, malformed, missingColumn, notNumbers, unnamed, wrongLength} from './table-errors.js';
 
 /** Columns of numbers by name; made by `readTable`. */
 export interface Table {
@@ -303,26 +303,10 @@ class TableBuilder {
         {file, line},
       );
     }
-    const seen = new Set<string>();
-    const twice = names.find(name => name !== '' && (seen.has(name) || !seen.add(name)));
-    if (twice !== undefined) {
-      throw new DataError(
-        'table-header',
-        `${file}, line ${line}: the header names '${excerpt(twice)}' twice. Rename one of the two columns.`,
-        {
-          file,
-          line,
-          column: twice,
-          columns: names,
-        },
-      );
-    }
-    const {columns, missing = 'error', decimal} = this.options;
-    for (const name of [...this.textNames, ...(columns ?? [])])
-      if (!seen.has(name)) throw missingColumn(file, name, names);
-    const wanted = columns === undefined ? undefined : new Set(columns);
+    const wanted = chosenNames(file, names, this.options, line);
+    const {missing = 'error', decimal} = this.options;
     const kind = (name: string): 'text' | 'undecided' | 'ignored' =>
-      wanted?.has(name) === false ? 'ignored' : this.textNames.has(name) ? 'text' : 'undecided';
+      !wanted.has(name) ? 'ignored' : this.textNames.has(name) ? 'text' : 'undecided';
     this.columns = names.map(name => new Column(name, kind(name), missing === 'nan', decimal));
   }
 
