@@ -20,45 +20,57 @@ import {numbersOf} from '../../lib/read.js';
  */
 export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'> & MemberTimes;
 
-/** Losses are means over the members of a batch. */
-export interface GradientSource<S extends AnySystem> {
-  /** Those that may be trained and on which a loss has depended in some gradient. */
-  readonly read: ReadonlySet<tf.Variable>;
-  /** Those that may be trained, found by one evaluation. */
-  variables(member: StepInputs<S>): readonly tf.Variable[];
-  /** @param at undefined: the values that tfjs holds */
-  value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number;
-  /** The loss; its gradient is written into a vector like that of the values. */
-  gradient(members: readonly StepInputs<S>[], at: VariableVector, gradient: Float64Array): number;
+/** A loss and its derivatives by the variables that it depends on. */
+interface Evaluation {
+  readonly value: number;
+  readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
 }
 
-const ofMembers: ReadonlySet<string> = new Set<keyof ObjectiveValues>(['initial', 'params', 'data']);
+/** Takes an evaluation with its share of the mean. */
+type AddEvaluation = (one: Evaluation, share: number) => void;
+
+const memberOptions: ReadonlySet<string> = new Set<keyof ObjectiveValues>(['initial', 'params', 'data']);
 const mayBeTrained = ({trainable, dtype}: tf.Variable): boolean => trainable && dtype === 'float32';
 
-function note(read: Set<tf.Variable>, variables: Iterable<tf.Variable>): void {
-  for (const variable of variables) if (mayBeTrained(variable)) read.add(variable);
-}
-
-/** Parts of a gradient by variables, and of the flat one that they belong to. */
-interface Pairs {
-  readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
-  readonly total: Float64Array;
-  readonly list: readonly {readonly part: Float64Array; readonly own: Float64Array | undefined}[];
-}
-
-export class CompiledGradients<S extends AnySystem> implements GradientSource<S> {
+/** Evaluates losses, which are means over the members of a batch, and their gradients. */
+export abstract class GradientSource<S extends AnySystem, Model = Simulation<S> | PreparedBatch<S>> {
+  /** Trainable variables on which a loss has depended in some gradient. */
   readonly read = new Set<tf.Variable>();
-  private last: Pairs | undefined;
 
   constructor(
-    private readonly model: Simulation<S>,
-    private readonly loss: Objective<ParamsOf<S>>,
-    private readonly initial: Encoder<S> | undefined,
+    protected readonly model: Model,
+    protected readonly loss: Objective<ParamsOf<S>>,
+    protected readonly initial: Encoder<S> | undefined,
   ) {}
 
+  /** Trainable variables, found by one evaluation. */
+  abstract variables(member: StepInputs<S>): readonly tf.Variable[];
+  /** The loss. @param at undefined: at the values that tfjs holds */
+  abstract value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number;
+  /** Hands out evaluations with their shares of the mean; an evaluation may reuse the arrays of the one before. */
+  protected abstract evaluate(members: readonly StepInputs<S>[], at: VariableVector, add: AddEvaluation): void;
+
+  /** The loss; its gradient is written into `total`, a vector like that of the values. */
+  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
+    let mean = 0;
+    total.fill(0);
+    this.evaluate(members, at, ({value, variables}, share) => {
+      mean += share * value;
+      for (const variable of variables.keys()) if (mayBeTrained(variable)) this.read.add(variable);
+      for (const [variable, part] of at.partsOf(total)) {
+        const own = variables.get(variable);
+        if (own !== undefined) for (let j = 0; j < part.length; j++) part[j] += share * own[j];
+      }
+    });
+    return mean;
+  }
+}
+
+/** Losses of a prepared simulation, one member after the other. */
+export class CompiledGradients<S extends AnySystem> extends GradientSource<S, Simulation<S>> {
   variables(member: StepInputs<S>): tf.Variable[] {
-    const {gradient} = this.model.valueAndGrad(this.loss, this.inputs(member));
-    return [...gradient.variables.keys()].filter(mayBeTrained);
+    const {variables} = this.model.valueAndVariables(this.loss, this.inputs(member));
+    return [...variables.keys()].filter(mayBeTrained);
   }
 
   value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
@@ -67,52 +79,22 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
     return sum / members.length;
   }
 
-  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
-    const share = 1 / members.length;
-    let sum = 0;
-    if (members.length > 1) total.fill(0);
-    for (let k = 0; k < members.length; k++) {
-      const {value, variables} = this.model.valueAndVariables(this.loss, this.inputs(members[k], at.views));
-      sum += value;
-      if (this.last?.variables !== variables || this.last.total !== total) this.pair(variables, at, total);
-      const pairs = (this.last as Pairs).list;
-      for (let i = 0; i < pairs.length; i++) {
-        const {part, own} = pairs[i];
-        if (members.length === 1) {
-          if (own === undefined) part.fill(0);
-          else part.set(own);
-        } else if (own !== undefined) for (let j = 0; j < part.length; j++) part[j] += share * own[j];
-      }
-    }
-    return sum * share;
-  }
-
-  /** Notes what is read, and which parts of the gradient go where: the same in every step, mostly. */
-  private pair(variables: Pairs['variables'], at: VariableVector, total: Float64Array): void {
-    note(this.read, variables.keys());
-    const list = [...at.partsOf(total)].map(([variable, part]) => ({part, own: variables.get(variable)}));
-    this.last = {variables, total, list};
+  protected evaluate(members: readonly StepInputs<S>[], at: VariableVector, add: AddEvaluation): void {
+    for (const member of members)
+      add(this.model.valueAndVariables(this.loss, this.inputs(member, at.views)), 1 / members.length);
   }
 
   private inputs(member: StepInputs<S>, variables?: ObjectiveValues<S>['variables']): ObjectiveValues<S> {
-    // What does not belong there goes along, to be refused.
+    // Unknown names are passed on, to be refused there.
     for (const name in member)
-      if (!ofMembers.has(name)) return {...member, initial: member.initial ?? this.initial, variables};
+      if (!memberOptions.has(name)) return {...member, initial: member.initial ?? this.initial, variables};
     const {initial = this.initial, params, data} = member;
     return {initial, params, data, variables};
   }
 }
 
-/** The members of a prepared batch, all of them at once. */
-export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
-  readonly read = new Set<tf.Variable>();
-
-  constructor(
-    private readonly model: PreparedBatch<S>,
-    private readonly loss: Objective<ParamsOf<S>>,
-    private readonly initial: Encoder<S> | undefined,
-  ) {}
-
+/** Losses of the members of a prepared batch, all of them at once. */
+export class BatchGradients<S extends AnySystem> extends GradientSource<S, PreparedBatch<S>> {
   variables(member: StepInputs<S>): tf.Variable[] {
     const {gradient} = this.model.valueAndGrad(this.loss, this.members([member]));
     return [...gradient.variables.keys()].filter(mayBeTrained);
@@ -122,15 +104,9 @@ export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
     return this.model.value(this.loss, this.members(members), {variables: at?.views});
   }
 
-  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
+  protected evaluate(members: readonly StepInputs<S>[], at: VariableVector, add: AddEvaluation): void {
     const {value, gradient} = this.model.valueAndGrad(this.loss, this.members(members), {variables: at.views});
-    note(this.read, gradient.variables.keys());
-    for (const [variable, part] of at.partsOf(total)) {
-      const own = gradient.variables.get(variable);
-      if (own === undefined) part.fill(0);
-      else part.set(own);
-    }
-    return value;
+    add({value, variables: gradient.variables}, 1);
   }
 
   private members(members: readonly StepInputs<S>[]): TimedMember<S>[] {
@@ -141,16 +117,8 @@ export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
   }
 }
 
-/** The same functions run by tfjs, where they cannot be traced: values are rounded to its single precision. */
-export class TapeGradients<S extends AnySystem> implements GradientSource<S> {
-  readonly read = new Set<tf.Variable>();
-
-  constructor(
-    private readonly model: Simulation<S>,
-    private readonly loss: Objective<ParamsOf<S>>,
-    private readonly initial: Encoder<S> | undefined,
-  ) {}
-
+/** Losses that cannot be traced, on tfjs's tape: values are rounded to its single precision. */
+export class TapeGradients<S extends AnySystem> extends GradientSource<S, Simulation<S>> {
   variables(): never {
     throw new Error('on the tape variables are given');
   }
@@ -163,20 +131,16 @@ export class TapeGradients<S extends AnySystem> implements GradientSource<S> {
     return number;
   }
 
-  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
+  protected evaluate(members: readonly StepInputs<S>[], at: VariableVector, add: AddEvaluation): void {
     at.write();
     const {loss, gradients} = lossAndGradients(() => this.mean(members), at.variables);
-    let offset = 0;
+    const variables = new Map<tf.Variable, Float64Array>();
     gradients.forEach((gradient, i) => {
-      const part = total.subarray(offset, (offset += at.variables[i].size));
-      if (gradient === undefined) part.fill(0);
-      else {
-        this.read.add(at.variables[i]);
-        part.set(numbersOf(gradient));
-        gradient.dispose();
-      }
+      if (gradient === undefined) return;
+      variables.set(at.variables[i], numbersOf(gradient));
+      gradient.dispose();
     });
-    return loss;
+    add({value: loss, variables}, 1);
   }
 
   private mean(members: readonly StepInputs<S>[]): tf.Scalar {

@@ -10,7 +10,8 @@ import {
   count,
   nonNegative,
   object,
-  refuseUnknownOptions,
+  optional,
+  readOptions,
   requireValue,
   whole,
 } from '../../lib/checks.js';
@@ -451,23 +452,23 @@ function requireRate(rate: number): number {
 const wrong = (option: string, sentence: string, code = 'bad-option'): OptionError =>
   new OptionError(code, `trainingStep: ${sentence}`, {option});
 
+const stepOptions = {
+  loss: callable,
+  optimizer: object,
+  initial: optional(callable),
+  variables: optional(any),
+  clip: optional(object),
+  schedule: optional(callable),
+  steps: optional(count),
+};
+
 function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOptions<S>): void {
-  const checks = {
-    loss: callable,
-    optimizer: object,
-    initial: callable,
-    variables: any,
-    clip: object,
-    schedule: callable,
-    steps: count,
-  };
-  refuseUnknownOptions(options, checks, 'trainingStep');
   const isModel: boolean = typeof (model as Partial<StepModel<S>> | null | undefined)?.valueAndGrad === 'function';
   if (!isModel)
     throw wrong('model', 'the model must be made by simulate.prepare(system, initial, options) or batch.prepare.');
-  requireValue(options.loss, callable, 'trainingStep: loss');
-  const {optimizer, variables, clip = {}, schedule} = options;
-  const isLineSearch: boolean = (optimizer as {name?: unknown} | undefined)?.name === 'lbfgs';
+  const {variables, schedule, clip} = readOptions(options, stepOptions, 'trainingStep');
+  const {optimizer} = options;
+  const isLineSearch: boolean = (optimizer as {name?: unknown}).name === 'lbfgs';
   if (!isUpdateRule(optimizer) && !isLineSearch)
     throw wrong(
       'optimizer',
@@ -481,15 +482,15 @@ function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOp
       `${optimizer.name}({${unused}}) ends a search of identify, but each call of a training step is one step: leave `
         + `${unused} out, and stop calling.`,
     );
-  if (isLineSearch && (schedule !== undefined || options.clip !== undefined))
+  if (isLineSearch && (schedule !== undefined || clip !== undefined))
     throw wrong(
       schedule === undefined ? 'clip' : 'schedule',
       'lbfgs() finds its step length by a line search: omit schedule and clip.',
     );
-  checkClip(clip);
+  checkClip(options.clip ?? {});
   const isTrainable = (variable: unknown): boolean =>
     variable instanceof tf.Variable && (variable as tf.Variable).trainable && variable.dtype === 'float32';
-  const isList = Array.isArray(variables) && variables.length > 0 && variables.every(isTrainable);
-  if (variables !== undefined && !(isList && new Set(variables).size === variables.length))
+  const isListed = Array.isArray(variables) && variables.length > 0 && variables.every(isTrainable);
+  if (variables !== undefined && !(isListed && new Set(variables).size === variables.length))
     throw wrong('variables', 'variables must be a list of different trainable tf.Variables of float32.');
 }
