@@ -19,14 +19,7 @@ import {
 import {CheckpointError} from '../../lib/errors.js';
 import {fingerprint} from '../data/fingerprint.js';
 import type {Learner} from './learner.js';
-import {
-  type AnyTraining,
-  type Change,
-  changes,
-  isCompiledTraining,
-  type TrainingSettings,
-  wholeNumber,
-} from './problem.js';
+import {type Change, changes, type CompleteTraining, isCompiledTraining, wholeNumber} from './problem.js';
 
 /** A value that may be null, which JSON has in place of undefined. */
 export const nullable = <T>(check: Check<T>): Check<T | null> => ({
@@ -75,14 +68,14 @@ const words: {readonly [key in keyof Identity]: string} = {
 };
 
 /** @throws OptionError for a resume that is neither true, false nor {accept} */
-export function acceptedChanges(resume: TrainingSettings<unknown>['resume'] = false): ReadonlySet<string> {
+export function acceptedChanges(resume: CompleteTraining<unknown>['resume']): ReadonlySet<string> {
   if (typeof resume === 'boolean') return new Set();
   const accept = listOf(`intended changes, from ${changes.join(', ')}`, oneOf(...changes));
   return new Set(readOptions(resume, {accept}, 'train: resume', 'bad-option').accept);
 }
 
-export async function identityOf<T>(problem: AnyTraining<T>, learner: Learner<T>): Promise<Identity> {
-  const {data, batchSize = 32, seed = 0, shuffle = true, schedule, validation} = problem;
+export async function identityOf<T>(problem: CompleteTraining<T>, learner: Learner<T>): Promise<Identity> {
+  const {data, batchSize, seed, shuffle, schedule, validation} = problem;
   const {variables, kind, hyperparameters, rate} = learner;
   const clip = isCompiledTraining(problem) ? problem.step.clip : (problem.clip ?? {});
   const steps = problem.epochs * Math.ceil(data.length / batchSize);
@@ -106,7 +99,7 @@ export async function identityOf<T>(problem: AnyTraining<T>, learner: Learner<T>
 /** Steps of a run at which schedules are compared: stairs of more than 1/64 of a run cannot hide between. */
 const PROBES = 65;
 
-function ratesOf<T>({schedule, data, batchSize = 32}: AnyTraining<T>, steps: number): number[] {
+function ratesOf<T>({schedule, data, batchSize}: CompleteTraining<T>, steps: number): number[] {
   const perEpoch = Math.ceil(data.length / batchSize);
   return Array.from({length: PROBES}, (_, i) => {
     const step = Math.round((i * (steps - 1)) / (PROBES - 1));
@@ -124,7 +117,7 @@ const asJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
 export function requireSame<T>(
   saved: Identity,
   own: Identity,
-  problem: AnyTraining<T>,
+  problem: CompleteTraining<T>,
   accepted: ReadonlySet<string>,
   file: string,
 ): ReadonlySet<string> {

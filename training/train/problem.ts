@@ -2,19 +2,23 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
 import {
-  type Check,
-  type Checks,
   abortSignal,
   any,
   boolean,
   callable,
   count,
+  nested,
   nonNegative,
   object,
   oneOf,
+  optional,
+  readOptions,
   refuseUnknownOptions,
-  requireValue,
   text,
+  typed,
+  type Check,
+  type Options,
+  type OptionValues,
 } from '../../lib/checks.js';
 import {type Clip, checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
@@ -60,52 +64,85 @@ export interface CompiledTraining<T, S extends AnySystem = never> extends Traini
   readonly batch: (examples: readonly T[], at: LossAt) => StepBatch<S>;
 }
 
-/** Options of every training. */
-export interface TrainingSettings<T> {
-  readonly data: Examples<T>;
+/** Examples in memory, or behind a function that fetches one: trajectories, segments of them, anything. */
+export type Examples<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
+
+const examples: Check = {
+  what: 'a list, or {length, get(index)}',
+  test: value =>
+    Array.isArray(value)
+    || (object.test(value)
+      && count.test((value as {readonly length?: unknown}).length)
+      && typeof (value as {readonly get?: unknown}).get === 'function'),
+};
+
+export const wholeNumber: Check<number> = {what: 'a whole number', test: Number.isSafeInteger};
+
+const settings = {
   /** Number of times that every example is used. */
-  readonly epochs: number;
+  epochs: count,
   /** Examples per step; the last batch of an epoch may be smaller. Default 32. */
-  readonly batchSize?: number;
+  batchSize: optional(count, 32),
   /** Seed of the order of the data and of `random`; default 0. */
-  readonly seed?: number;
+  seed: optional(wholeNumber, 0),
   /** In a new order each epoch; default true. */
-  readonly shuffle?: boolean;
+  shuffle: optional(boolean, true),
   /** Learning rate of every step; default: that of the optimizer. Not with lbfgs() or a step's own schedule. */
-  readonly schedule?: Schedule;
-  readonly validation?: {
-    readonly data: Examples<T>;
-    /** Default the loss itself, evaluated without a tape. */
-    readonly loss?: (batch: readonly T[]) => tf.Scalar;
-    /** In epochs; default 1. */
-    readonly every?: number;
-  };
+  schedule: optional(typed<Schedule>(callable)),
   /**
    * Ends the run when the validation loss (without validation, the epoch's) has not decreased by more than the fraction
    * `least` of itself (default 0) for `patience` evaluations, and gives the variables their best values.
    */
-  readonly earlyStopping?: {readonly patience: number; readonly least?: number};
+  earlyStopping: optional(nested({patience: count, least: optional(nonNegative, 0)})),
   /** A step whose simulation fails or whose loss is not finite: 'throw' (default), or 'skip' and count it. */
-  readonly onFailure?: 'throw' | 'skip';
-  readonly checkpoint?: {
-    readonly directory: string;
-    /** In steps. */
-    readonly every: number;
-    /** How many are kept; default 2. */
-    readonly keep?: number;
-  };
+  onFailure: optional(oneOf('throw', 'skip'), 'throw'),
+  /** Writes a checkpoint into the directory `every` so many steps, and keeps the last ones, by default 2. */
+  checkpoint: optional(nested({directory: text, every: count, keep: optional(count, 2)})),
   /**
    * Resume from the latest checkpoint, if there is one; default false. A checkpoint of a run with other variables,
    * optimizer, rates, data or loss is refused, except for intended changes listed in `accept`, which then
    * apply from here on: {accept: ['learningRate']}. More epochs, earlyStopping and onFailure may change freely.
    */
-  readonly resume?: boolean | {readonly accept: readonly Change[]};
+  resume: optional(
+    typed<boolean | {readonly accept: readonly Change[]}>({
+      what: 'true, false, or {accept: [...]}',
+      test: value => boolean.test(value) || object.test(value),
+    }),
+    false,
+  ),
   /** A file for one JSON object per line, or a function that receives the objects. */
-  readonly metrics?: string | ((line: Metrics) => void);
-  readonly onProgress?: (progress: TrainingProgress) => void;
+  metrics: optional(typed<string | ((line: Metrics) => void)>(any)),
+  onProgress: optional(typed<(progress: TrainingProgress) => void>(callable)),
   /** Ends the training with an AbortError between two steps; `resume` continues from the last checkpoint. */
-  readonly signal?: AbortSignal;
-}
+  signal: optional(abortSignal),
+};
+
+const schema = {
+  ...settings,
+  data: examples,
+  validation: optional(nested({data: examples, loss: optional(callable), every: optional(count, 1)})),
+  step: optional(callable),
+  batch: optional(callable),
+  loss: optional(any),
+  variables: optional(any),
+  optimizer: optional(any),
+  clip: optional(object),
+};
+
+/** Options of every training. */
+export type TrainingSettings<T> = Options<typeof settings> & {
+  readonly data: Examples<T>;
+  readonly validation?: {
+    readonly data: Examples<T>;
+    /** Default: the loss itself, evaluated without a tape. */
+    readonly loss?: (batch: readonly T[]) => tf.Scalar;
+    /** Epochs from one evaluation to the next; default 1. */
+    readonly every?: number;
+  };
+};
+
+/** A training with its defaults. */
+export type CompleteTraining<T> = AnyTraining<T> & Omit<OptionValues<typeof settings>, 'step'>;
 
 /** Progress of a training. */
 export interface TrainingProgress {
@@ -122,45 +159,6 @@ export interface TrainingProgress {
   /** What the training could not write so far, for example checkpoints to a full disk. It goes on, and tries again. */
   readonly warnings?: readonly string[];
 }
-
-const examples: Check = {
-  what: 'a list, or {length, get(index)}',
-  test: value =>
-    Array.isArray(value)
-    || (object.test(value)
-      && count.test((value as {readonly length?: unknown}).length)
-      && typeof (value as {readonly get?: unknown}).get === 'function'),
-};
-
-export const wholeNumber: Check<number> = {what: 'a whole number', test: Number.isSafeInteger};
-
-const resuming: Check = {
-  what: 'true, false, or {accept: [...]}',
-  test: value => boolean.test(value) || object.test(value),
-};
-
-const known: Checks = {
-  step: callable,
-  batch: callable,
-  loss: any,
-  variables: any,
-  optimizer: any,
-  data: examples,
-  epochs: count,
-  batchSize: count,
-  seed: wholeNumber,
-  shuffle: boolean,
-  schedule: callable,
-  clip: object,
-  validation: object,
-  earlyStopping: object,
-  onFailure: oneOf('throw', 'skip'),
-  checkpoint: object,
-  resume: resuming,
-  metrics: any,
-  onProgress: callable,
-  signal: abortSignal,
-};
 
 export const isCompiledTraining = <T>(problem: AnyTraining<T>): problem is CompiledTraining<T> =>
   (problem as Partial<CompiledTraining<T>>).step !== undefined;
@@ -183,16 +181,25 @@ export function stepInputs<T>(
   );
 }
 
-/** @throws OptionError */
-export function checkProblem<T>(problem: AnyTraining<T>): void {
-  refuseUnknownOptions(problem, known, 'train');
+/** The problem, checked, with its defaults. @throws OptionError */
+export function readProblem<T>(problem: AnyTraining<T>): CompleteTraining<T> {
+  refuseUnknownOptions(problem, Object.keys(schema), 'train');
   const needed = isCompiledTraining(problem) ? ['batch'] : ['loss', 'variables', 'optimizer'];
   for (const required of [...needed, 'data', 'epochs'])
     if ((problem as unknown as {readonly [option: string]: unknown})[required] === undefined)
       throw wrong(required, `train needs '${required}'.`, 'missing-option');
   if (isCompiledTraining(problem)) checkCompiled(problem);
   else checkTape(problem);
-  checkSettings(problem);
+  const read = readOptions(problem, schema, 'train') as unknown as CompleteTraining<T>;
+  for (const [name, data] of Object.entries({data: read.data, 'validation.data': read.validation?.data}))
+    if (data?.length === 0) throw new OptionError('no-data', `train: ${name} is empty.`);
+  if (read.resume !== false && read.checkpoint === undefined)
+    throw wrong(
+      'checkpoint',
+      'train: resume needs checkpoint: {directory, every}, the checkpoints to resume from.',
+      'missing-option',
+    );
+  return read;
 }
 
 const wrong = (option: string, sentence: string, code = 'bad-option'): OptionError =>
@@ -226,23 +233,6 @@ function checkTape<T>({variables, loss, optimizer, clip = {}}: TrainingProblem<T
   checkClip(clip);
 }
 
-function checkSettings<T>({data, validation, earlyStopping, checkpoint, resume}: AnyTraining<T>): void {
-  refuseUnknownOptions(validation ?? {}, {data: examples, loss: callable, every: count}, 'train: validation');
-  refuseUnknownOptions(earlyStopping ?? {}, {patience: count, least: nonNegative}, 'train: earlyStopping');
-  refuseUnknownOptions(checkpoint ?? {}, {directory: text, every: count, keep: count}, 'train: checkpoint');
-  if (!(data.length > 0)) throw new OptionError('no-data', 'train: data is empty.');
-  if (validation !== undefined && !(validation.data.length > 0))
-    throw new OptionError('no-data', 'train: validation.data is empty.');
-  if (earlyStopping !== undefined) requireValue(earlyStopping.patience, count, 'train: earlyStopping.patience');
-  if (checkpoint !== undefined) requireValue(checkpoint.every, count, 'train: checkpoint.every');
-  if (resume !== undefined && resume !== false && checkpoint === undefined)
-    throw wrong(
-      'checkpoint',
-      'train: resume needs checkpoint: {directory, every}, the checkpoints to resume from.',
-      'missing-option',
-    );
-}
-
 function requireVariables(variables: readonly tf.Variable[]): void {
   if (!Array.isArray(variables) || variables.length === 0)
     throw wrong('variables', 'train: variables must be a list of at least one tf.Variable.');
@@ -256,9 +246,6 @@ function requireVariables(variables: readonly tf.Variable[]): void {
     if (variables.indexOf(variable as tf.Variable) < index) throw refuse('is in the list twice');
   });
 }
-
-/** Examples in memory, or behind a function that fetches one: trajectories, segments of them, anything. */
-export type Examples<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
 
 /** What of a run may differ when `resume` continues it. */
 export const changes = [

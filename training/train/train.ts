@@ -13,10 +13,11 @@ import {type Learner, learnerOf, scalarValue} from './learner.js';
 import {
   type AnyTraining,
   type CompiledTraining,
+  type CompleteTraining,
   type LossAt,
   type TrainingProblem,
-  checkProblem,
   isCompiledTraining,
+  readProblem,
   stepInputs,
   type Examples,
 } from './problem.js';
@@ -34,15 +35,13 @@ import {shownTraining, type TrainingResult} from './training-report.js';
 export async function train<T, S extends AnySystem = never>(
   given: TrainingProblem<T> | CompiledTraining<T, S>,
 ): Promise<TrainingResult> {
-  const problem = given as AnyTraining<T>;
-  checkProblem(problem);
-  const {data, seed = 0, checkpoint, resume = false} = problem;
+  const problem = readProblem(given as AnyTraining<T>);
+  const {data, seed, checkpoint, resume} = problem;
   const accepted = acceptedChanges(resume);
   if (isCompiledTraining(problem)) await begin(problem);
   const learner = learnerOf(problem);
   const state = new TrainingState({learner, examples: data.length, seed});
-  const checkpoints =
-    checkpoint === undefined ? undefined : new Checkpoints(checkpoint.directory, checkpoint.keep ?? 2);
+  const checkpoints = checkpoint === undefined ? undefined : new Checkpoints(checkpoint.directory, checkpoint.keep);
   await checkpoints?.open();
   try {
     const latest = resume === false ? undefined : await checkpoints?.latest();
@@ -83,8 +82,8 @@ interface Keeping {
 }
 
 /** A step knows its variables once it has evaluated a loss. */
-async function begin<T>(problem: CompiledTraining<T>): Promise<void> {
-  const {step, seed = 0} = problem;
+async function begin<T>(problem: CompleteTraining<T> & CompiledTraining<T>): Promise<void> {
+  const {step, seed} = problem;
   const examples = await firstBatch(problem);
   const batch = stepInputs(problem, examples, {step: 0, epoch: 0, random: new Random(seed)});
   try {
@@ -94,13 +93,17 @@ async function begin<T>(problem: CompiledTraining<T>): Promise<void> {
   }
 }
 
-const firstBatch = <T>({data, batchSize = 32}: AnyTraining<T>): Promise<T[]> =>
+const firstBatch = <T>({data, batchSize}: CompleteTraining<T>): Promise<T[]> =>
   examplesAt(
     data,
     Uint32Array.from({length: Math.min(batchSize, data.length)}, (_, i) => i),
   );
 
-async function keepingOf<T>(problem: AnyTraining<T>, learner: Learner<T>, checkpoints: Checkpoints): Promise<Keeping> {
+async function keepingOf<T>(
+  problem: CompleteTraining<T>,
+  learner: Learner<T>,
+  checkpoints: Checkpoints,
+): Promise<Keeping> {
   const identity = await identityOf(problem, learner);
   const batch = await firstBatch(problem);
   const probe = (at: LossAt): number | null => {
@@ -113,7 +116,7 @@ async function keepingOf<T>(problem: AnyTraining<T>, learner: Learner<T>, checkp
     }
   };
   // What is made at a loss's first evaluation without a tape is made now, and not between a step and its checkpoint.
-  probe({step: 0, epoch: 0, random: new Random(problem.seed ?? 0)});
+  probe({step: 0, epoch: 0, random: new Random(problem.seed)});
   return {checkpoints, identity, probe};
 }
 
@@ -139,7 +142,7 @@ class Run<T> {
   private readonly unwritten = new Map<string, Unwritten>();
 
   constructor(
-    private readonly problem: AnyTraining<T>,
+    private readonly problem: CompleteTraining<T>,
     private readonly learner: Learner<T>,
     private readonly state: TrainingState,
     private readonly metrics: MetricsSink,
@@ -147,14 +150,14 @@ class Run<T> {
     private readonly resumedFrom: number | undefined,
   ) {
     this.firstStep = state.counters.step;
-    this.size = problem.batchSize ?? 32;
+    this.size = problem.batchSize;
     this.steps = problem.epochs * Math.ceil(problem.data.length / this.size);
   }
 
   async toEnd(): Promise<TrainingResult> {
     const {state, problem} = this;
     while (state.counters.epoch < problem.epochs && !this.exhausted) {
-      if (state.counters.position === 0 && problem.shuffle !== false) state.random.shuffle(state.order);
+      if (state.counters.position === 0 && problem.shuffle) state.random.shuffle(state.order);
       while (state.counters.position < problem.data.length) {
         throwIfAborted(problem.signal);
         await this.step();
