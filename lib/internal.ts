@@ -9,6 +9,7 @@ export type {MemberTimes} from './simulate/timed.js';
 export type {SeriesName} from './simulate/trajectory.js';
 export type {Compliance} from './system/constraint-kinds.js';
 export {InputReads} from './system/inputs.js';
+export {massTensor, timesMass} from './system/mass.js';
 export {type NestedNumbers, type NumericValue, readNumeric} from './system/numeric.js';
 export type {Bivariant, Tree} from './system/params.js';
 export {isElementwise} from './trace/differentials.js';

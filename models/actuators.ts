@@ -1,4 +1,4 @@
-/** What stands between a command and a force: a first-order lag, the armature of a motor, a delay. */
+/** Actuators: a first-order lag, the armature of a motor, a delay between a command and its force. */
 import * as tf from '@tensorflow/tfjs';
 import {callable, count, finite, oneOf, optional, readOptions, text, typed, type Options} from '../lib/checks.js';
 import type {Numeric, Params} from '../lib/index.js';

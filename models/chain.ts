@@ -23,9 +23,9 @@ const chainOptions = {
   ends: optional(oneOf('fixed-free', 'fixed-fixed', 'free'), 'fixed-free'),
   /** [mass], one number or [count]; default 1. */
   mass: optional(typed<Coefficient>(), 1),
-  /** Of each spring [force · time / length], one number or [springs]; default 0. */
+  /** Damping of each spring [force · time / length], one number or [springs]; default 0. */
   damping: optional(quantity('non-negative'), 0),
-  /** Of each mass against the ground [force · time / length], one number or [count]; default 0. */
+  /** Damping of each mass against the ground [force · time / length], one number or [count]; default 0. */
   drag: optional(typed<Coefficient>(), 0),
   /** Acceleration along the chain, towards larger q [length / time²]; default 0. */
   g: optional(typed<Coefficient>(), 0),

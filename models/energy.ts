@@ -5,8 +5,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Constraint, ForceTerm, Mass, MechanicalSystem, Params} from '../lib/index.js';
-import {constantTensor, mechanics, ShapeError} from '../lib/index.js';
-import {readNumeric} from '../lib/internal.js';
+import {mechanics} from '../lib/index.js';
+import {massTensor, timesMass} from '../lib/internal.js';
 
 /** A potential energy [J] as a scalar tensor. */
 export type Potential = (at: {readonly q: tf.Tensor; readonly params: Params}) => tf.Tensor;
@@ -55,27 +55,8 @@ export function withEnergy(
 }
 
 /**
- * M w for a mass as `mechanics` takes it: a scalar, one of the shape of w, or a matrix [n, n].
+ * M w for a mass as `mechanics` takes it.
  * @throws ShapeError 'mass-shape'
  */
-export function massTimes(mass: Mass, w: tf.Tensor, at: {readonly q: tf.Tensor; readonly params: Params}): tf.Tensor {
-  const m = massTensor(mass, at);
-  if (m.size === 1) return tf.mul(tf.reshape(m, []), w);
-  if (m.shape.length === w.shape.length && m.shape.every((n, axis) => n === w.shape[axis])) return tf.mul(m, w);
-  if (m.shape.length === 2 && m.shape[0] === w.size && m.shape[1] === w.size) {
-    return tf.reshape(tf.matMul(m as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
-  }
-  throw new ShapeError(
-    'mass-shape',
-    `mass has shape [${m.shape.join(', ')}]: give a number, one mass per coordinate [${w.shape.join(', ')}], `
-      + `or a matrix [${w.size}, ${w.size}].`,
-    {mass: m.shape, q: w.shape},
-  );
-}
-
-function massTensor(mass: Mass, at: {readonly q: tf.Tensor; readonly params: Params}): tf.Tensor {
-  if (typeof mass === 'function') return mass(at);
-  if (mass instanceof tf.Tensor) return mass;
-  const {values, shape} = readNumeric(mass, 'mass');
-  return constantTensor(values, shape);
-}
+export const massTimes = (mass: Mass, w: tf.Tensor, at: {readonly q: tf.Tensor; readonly params: Params}): tf.Tensor =>
+  timesMass(massTensor<{q: tf.Tensor; params: Params}>(mass, at), w);

@@ -64,7 +64,7 @@ export interface Drawn {
   readonly figure: Figure;
 }
 
-/** The same system with a picture of it, for `animate`. */
+/** A system with a picture of it, for `animate`. */
 export function withFigure<S extends MechanicalSystem>(system: S, figure: Figure): S & Drawn {
   return {...system, figure};
 }

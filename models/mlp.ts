@@ -38,7 +38,7 @@ export interface Mlp {
    */
   apply(x: tf.Tensor, weights?: Params): tf.Tensor;
   /**
-   * What `apply` multiplies by: the weights as they are given to it, or, of a network limited by `lipschitz`, divided.
+   * The weights by which `apply` multiplies: those given, or for a network limited by `lipschitz` the divided ones.
    */
   weights(given?: Params): Params;
   /** Frees the variables. */

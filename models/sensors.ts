@@ -1,6 +1,6 @@
 /**
- * What an instrument does to what it measures, as functions for `observe`: a gain and an offset, the lag of a filter. A
- * delay is `delayLine`; what a converter's steps do to the noise is `quantized` among the models of noise.
+ * Instruments as functions for `observe`: a gain and an offset, the lag of a filter. A delay
+ * is `delayLine`; what a converter's steps do to the noise is `quantized` among the models of noise.
  */
 import * as tf from '@tensorflow/tfjs';
 import {callable, optional, readOptions, text, typed, type Options} from '../lib/checks.js';

@@ -49,11 +49,11 @@ const meshOptions = {
   restLength: optional(typed<Coefficient>()),
   /** Knots that do not move; 'corners' (default) are all four in 3-D and the two of row 0 in 2-D. [] is a free mesh. */
   held: optional(heldChoice, 'corners'),
-  /** Of each knot [mass], one number or [particles]; default 1. */
+  /** Mass of each knot, one number or [particles]; default 1. */
   mass: optional(typed<Coefficient>(), 1),
   /** Along each edge [force · time / length], one number or [edges]; default 0. */
   damping: optional(typed<Coefficient>(), 0),
-  /** Of each knot against the ground [force · time / length]; default 0. */
+  /** Damping of each knot against the ground [force · time / length]; default 0. */
   drag: optional(typed<Coefficient>(), 0),
   /** [length / time²]; default 0. */
   g: optional(typed<Coefficient>(), 0),

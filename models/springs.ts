@@ -37,7 +37,7 @@ export function springs(spec: SpringsSpec): ConservativeTerm {
   return springsOf(spec);
 }
 
-/** The same for a model that has more options than these. */
+/** `springs` for a model that has more options than these. */
 export function springsOf(spec: SpringsSpec): ConservativeTerm {
   const edges = readEdges(spec, 'springs');
   const law = springLaw(spec, 'springs');

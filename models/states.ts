@@ -53,7 +53,7 @@ export const actingOptions = {
 /** The coordinates that a term acts on: each coordinate separately, or one combination of them. @interface */
 export type Acting = Options<typeof actingOptions>;
 
-/** What a term acts on: x and x' of a state, and a force on x as one on q. */
+/** The coordinate that a term acts on: x and x' of a state, and a force on x as one on q. */
 export interface Coordinate {
   of(q: tf.Tensor): tf.Tensor;
   force(f: tf.Tensor, q: tf.Tensor): tf.Tensor;

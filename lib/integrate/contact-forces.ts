@@ -8,8 +8,7 @@
 import type {StepExecutable} from '../step/buffers.js';
 import type {NewtonStatus} from '../newton/index.js';
 import {backtracking, NewtonIteration} from '../newton/index.js';
-import {contactSoftness, derivativeSoftness} from '../system/contact-softness.js';
-import {fewestRows} from '../system/contact-laws.js';
+import {contactSoftness, derivativeSoftness, fewestRows} from '../system/contact-laws.js';
 import {ContactImpulses} from './contact-impulses.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';

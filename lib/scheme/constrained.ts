@@ -1,5 +1,5 @@
 /**
- * What schemes for constrained systems share (equations.md §4): the scale of their rows, accelerations and
+ * Parts of schemes for constrained systems (equations.md §4): the scale of their rows, accelerations and
  * multipliers that obey the constraints at an instant, constraints for a scheme that was written without them, and the
  * two stabilizations. These are wrappers: a scheme that takes its q⁺ from `at.moved` needs nothing for them.
  */
@@ -17,7 +17,7 @@ export function constraintsOf({constraints}: StepPoint): Constraints {
 }
 
 /**
- * What the rows of constraints are divided by.
+ * The divisors of the rows of constraints.
  * @param position for rows of positions: h for unknown velocities, βh² for accelerations; `velocity` likewise
  */
 export function rowScale(
@@ -38,7 +38,7 @@ const inProjection = {
   reaction: 'the reaction in the projection',
 } as const;
 
-/** What `onto` adds to a formulation: unknown q and v, and two multipliers. */
+/** The blocks that `onto` adds to a formulation. */
 export const projected = {unknown: ['q', 'v'], multipliers: [ofPositions, ofVelocities]} as const;
 
 /**
@@ -104,7 +104,7 @@ export function withReactions(base: Formulation, name: string): Formulation {
       case 1:
         return rowScale(at, at.h, 1);
       default:
-        // What an acceleration at the step's end moves by the average acceleration method.
+        // The shares of an acceleration at the step's end in the average acceleration method.
         return rowScale(at, tf.mul(tf.square(at.h), 0.25), tf.mul(at.h, 0.5));
     }
   };

@@ -17,7 +17,7 @@ import {hermite} from './hermite.js';
 import type {Formulation, StepPoint} from './scheme.js';
 import type {Division} from '../system/breaking-points.js';
 
-/** What the past is kept of. */
+/** A run whose past is kept. */
 export interface Delaying extends Pick<DelayEquations, 'count' | 'longest' | 'ownHistory'> {
   /** The length of the run's steps. */
   readonly dt: number;

@@ -121,7 +121,7 @@ export function stabilityBorder(method: ExplicitPair): number {
 
 const squares = (x: tf.Tensor): tf.Tensor => tf.sum(tf.square(x));
 
-/** What a pair asks of a kind of system, whose stages have the rates k: y', or accelerations. */
+/** One kind of system as a pair integrates it. Its stages have the rates k: y', or accelerations. */
 interface Kind {
   /** The block that carries the rate of the last stage on. */
   readonly carried: 'slope' | 'a';

@@ -62,7 +62,7 @@ function family(name: string, w: Weights): Scheme {
   /** A at the present time and its rate, from A⁺ and what it has changed by in the step. */
   const algorithmic = (next: tf.Tensor, change: tf.Tensor, h: tf.Tensor): Blocks =>
     lag === 0 ? {} : {algorithmic: tf.sub(next, tf.mul(change, lag)), rate: tf.div(change, h)};
-  // What the step leaves out of Taylor's series for q, in units of h³a', and h a' is the change of A.
+  // The remainder of Taylor's series for q in units of h³a', where h a' is the change of A.
   const excess = lag / 2 + w.beta - 1 / 6;
   const start = ({x, t, h, acceleration}: StepPoint, {first, jerk}: Ahead): Blocks => {
     if (lag === 0) return {a: acceleration(x.q, x.v, t)};

@@ -69,7 +69,7 @@ export function firstOrder(tableau: Tableau): Formulation {
       const slope0 = first !== undefined && massMoves ? someRate?.(first, x.y, t) : undefined;
       return Object.fromEntries(
         stages.map((i, k) => {
-          // What earlier stages give comes first: it is known while the stage's own equation is solved.
+          // Terms of other stages come first: those of earlier ones are known while the stage's own equation is solved.
           const others = stages.flatMap((j, l) =>
             l === k || inverse[k][l] === 0 ? [] : [tf.mul(increment(z, j), scale[k] * inverse[k][l])],
           );

@@ -47,7 +47,7 @@ export interface StepPoint extends Equations {
   readonly yielding: Omit<Yielding, 'last'>;
 }
 
-/** What is known of a step that is taken on trial at the start of a run, beside the state: see start.ts. */
+/** Results of a step that is taken on trial at the start of a run: see start.ts. */
 export interface Ahead {
   /** The unknown of that step, which starts from the state that is made of it. */
   readonly first: Blocks;
@@ -106,7 +106,7 @@ export interface Formulation {
   readonly carry?:
     | ((at: StepPoint) => Blocks)
     | {
-        /** What `from` reads of `ahead`: every entry is equations more at the start. */
+        /** Parts of `ahead` that `from` reads. Each adds equations at the start. */
         readonly reads: readonly (keyof Ahead)[];
         readonly from: (at: StepPoint, ahead: Ahead) => Blocks;
       };
@@ -144,7 +144,7 @@ export interface Formulation {
      */
     readonly filter?: (e: Blocks, at: StepPoint) => Blocks;
     /**
-     * Of an explicit scheme: h|λ| of the step, a scalar, over what is stable for negative λ, to tell the user of a
+     * For an explicit scheme: h|λ| of the step relative to the stability limit for negative λ, a scalar. It warns of a
      * stiff problem.
      */
     readonly stiffness?: (z: Blocks, at: StepPoint) => tf.Tensor;
@@ -155,7 +155,7 @@ export interface Formulation {
    * Hermite's interpolation, see hermite.ts.
    */
   readonly dense?: (theta: tf.Tensor, z: Blocks, at: StepPoint, next: Blocks) => Blocks;
-  /** What it integrates beyond the plain systems of its kind; without the entry such a system is refused. */
+  /** Systems beyond the plain ones of its kind. Without its entry such a system is refused. */
   readonly supports?: {
     /**
      * Systems with q' = N(q) v, and with hidden states, which are parts of v: every new position comes from `at.moved`,
@@ -170,8 +170,8 @@ export interface Formulation {
     /** The noise of an sde, by `at.noise`, and the calculus that the scheme is for; either where undefined. */
     readonly noise?: {readonly kinds: readonly NoiseKind[]; readonly calculus?: Calculus};
     /**
-     * Of unilateral constraints: none; 'soft' ones, with compliance or smoothing, where it cannot stop what lands;
-     * 'hard' ones too (default); 'friction', contacts with friction too.
+     * Unilateral constraints: 'none'; 'soft' ones, with compliance or smoothing, if it cannot stop what lands; 'hard'
+     * ones too (default); 'friction', contacts with friction too.
      */
     readonly contacts?: 'none' | 'soft' | 'hard' | 'friction';
   };
@@ -188,7 +188,7 @@ export function derivativeOf({derivatives}: Formulation, name: string): number |
   return derivatives?.[name] ?? derivatives?.[block] ?? standardDerivatives[block];
 }
 
-/** What the blocks of `carry` are at a step's start. */
+/** The blocks of `carry` at a step's start. */
 export const carried = ({carry}: Formulation, at: StepPoint, ahead: Ahead): Blocks =>
   carry === undefined ? {} : typeof carry === 'function' ? carry(at) : carry.from(at, ahead);
 
@@ -196,7 +196,7 @@ export const carried = ({carry}: Formulation, at: StepPoint, ahead: Ahead): Bloc
 export const readsAhead = ({carry}: Formulation, what: keyof Ahead): boolean =>
   typeof carry === 'object' && carry.reads.includes(what);
 
-/** What a formulation may be chosen by. */
+/** Properties of a system by which a formulation is chosen. */
 export interface SystemTraits {
   /** It has hidden states or kinematics. */
   readonly general: boolean;

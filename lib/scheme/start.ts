@@ -39,7 +39,7 @@ const named = (
 ): Blocks => Object.fromEntries(names.map(name => [outer(name), blocks[inner(name)]]));
 const own = (name: string): string => name;
 
-/** What the start of a run has to find beside what the scheme carries. */
+/** Unknowns at the start of a run besides the blocks that the scheme carries. */
 export interface Beginning {
   /** The system has constraints, which (a, λ) of the start obey: [M −Gᵀ; G 0](a, λ) = (f, −Ġv − …). */
   readonly held: boolean;

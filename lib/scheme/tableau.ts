@@ -13,7 +13,7 @@ export interface Tableau {
   /** Times of the stages, as shares of the step. */
   readonly c: readonly number[];
   /**
-   * Of an implicit method: x⁺ − x = Σ gainᵢ(Xᵢ − x), bᵀA⁻¹. Stiffly accurate methods have (0, …, 0, 1).
+   * For an implicit method, bᵀA⁻¹: x⁺ − x = Σ gainᵢ(Xᵢ − x). Stiffly accurate methods have (0, …, 0, 1).
    */
   readonly gains?: readonly number[];
 }

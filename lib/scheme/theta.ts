@@ -17,7 +17,7 @@ import type {Formulation, Guess, Scheme, StepPoint} from './scheme.js';
 
 /** First guesses of a step's unknown by name: see docs/initial-guesses.md. */
 export type GuessName = 'rest' | 'current' | 'consistent' | 'linearized' | 'extrapolated';
-/** What a step is solved for: the new velocity, its increment, or the acceleration. */
+/** The unknown of a step: the new velocity, its increment, or the acceleration. */
 export type VelocityUnknown = 'velocity' | 'increment' | 'acceleration';
 
 /** Options of θ-methods. */
@@ -30,7 +30,7 @@ export interface ThetaOptions {
 
 /** Options of `blendedEuler` in addition to alpha and beta. */
 export interface BlendedOptions extends ThetaOptions {
-  /** What z is: v⁺ (default), v⁺ − v, or (v⁺ − v)/h. Condensed form only. */
+  /** The unknown z: v⁺ (default), v⁺ − v, or (v⁺ − v)/h. Condensed form only. */
   readonly unknown?: VelocityUnknown;
 }
 
@@ -56,7 +56,7 @@ function blend(weight: number, a: () => tf.Tensor, b: () => tf.Tensor): tf.Tenso
 
 const middle = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.mul(tf.add(a, b), 0.5);
 
-/** What v⁺ adds to q: h[(1−β)v + βv⁺]. */
+/** q⁺ − q from v⁺: h[(1−β)v + βv⁺]. */
 const gained = ({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor =>
   tf.mul(
     h,
@@ -125,7 +125,7 @@ const middlePlace = ({x, t, h, settled}: StepPoint, q: tf.Tensor, v: tf.Tensor):
 });
 
 /**
- * What the constraints push. A compliant row is a spring and is weighed as forces are, with −φ/C at the
+ * The reaction of the constraints. A compliant row is a spring and is weighed as forces are, with −φ/C at the
  * start of the step. The others' multiplier is the mean over the step (equations.md §4); its direction G
  * is taken where the velocities are weighed, for β = 1 the end: at the middle for β = ½ it keeps second
  * order, which G⁺ would not.
@@ -192,7 +192,7 @@ const isFrozen = ({guess}: Blend): boolean => guess === 'rest' || guess === 'cur
 const guessedVelocity = ({guess}: Blend, {x, h}: StepPoint): tf.Tensor =>
   guess === 'rest' ? tf.zerosLike(x.v) : guess === 'extrapolated' ? tf.add(x.v, tf.mul(h, x.trend)) : x.v;
 
-/** What 'extrapolated' carries: the mean acceleration of the last step. */
+/** The mean acceleration of the last step, which 'extrapolated' carries. */
 const trendBlock = (scheme: Blend, trend: () => tf.Tensor): Blocks =>
   scheme.guess === 'extrapolated' ? {trend: trend()} : {};
 

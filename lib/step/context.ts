@@ -3,7 +3,7 @@ import type {LinearSolver} from '../linear/index.js';
 import type {StepExecutable} from './buffers.js';
 import type {CompiledStep} from './compiled.js';
 import type {Keeps} from './kept.js';
-import {derivativeSoftness} from '../system/contact-softness.js';
+import {derivativeSoftness} from '../system/contact-laws.js';
 import {parameterProgram} from './precomputation.js';
 import {startSolver} from './solvers.js';
 import type {TracedStep} from './traced-step.js';

@@ -2,7 +2,7 @@
  * Breaking points of delay equations (Bellen & Zennaro, Numerical Methods for Delay Differential Equations, 2003,
  * §1.2): the times at which derivatives of y jump. Without tensors, as worker threads use it too.
  */
-/** What rounding may make of a sum of times, in units of its own. */
+/** Relative rounding error of a sum of times. */
 export const timeRounding = 8 * Number.EPSILON;
 
 /** All k of `count` numbers whose sum is from 1 to `maxSum`, as rows. */
@@ -23,7 +23,7 @@ export const afterJump = (count: number, order: number): number[][] => multiples
 /** Points at which derivatives of y jump, and how many of them within a step divide it (scheme/delayed.ts). */
 export interface Division {
   readonly cuts: number;
-  /** Of the scheme. */
+  /** Order of the scheme. */
   readonly order: number;
   /** y may jump at the start, not its derivative alone. */
   readonly jumpsAtStart: boolean;
@@ -136,7 +136,7 @@ export function crowdedSteps(
       last = at;
       if (++found > cuts && counts) crowded = true;
     }
-    // What the step ends at is not within the next one either.
+    // A point at the end of a step is not within the next one either.
     if (crowded && count++ === 0) first = from;
   }
   return count === 0 ? undefined : {count, first};

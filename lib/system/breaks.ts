@@ -15,7 +15,7 @@ export interface Breaks {
   readonly jumps: Float64Array;
   /** Where it begins to move after a rest, and the next sample: a step over both may miss what is between. */
   readonly onsets: Float64Array;
-  /** The same seen backwards in time: where it comes to rest, and the sample before. */
+  /** For runs backwards in time: where it comes to rest, and the sample before. */
   readonly ends: Float64Array;
 }
 
@@ -27,7 +27,7 @@ interface Step {
 }
 
 let step: Step | undefined;
-/** What is read outside of steps, by events: its breaks, and the time there, []. */
+/** Set while events read functions outside of steps: the time there, [], and the breaks found. */
 let instant: {readonly t: tf.Tensor; readonly found: Set<Breaks>} | undefined;
 /** The time within the step at which a function of the system is evaluated, []. */
 let stage: tf.Tensor | undefined;

@@ -33,7 +33,7 @@ export interface CoefficientValues {
   readonly upperBound: number;
 }
 
-/** What no constructor has looked at. */
+/** Coefficients that no constructor has checked. */
 export interface Coefficients {
   /** Flat, one after another. */
   readonly values: tf.Tensor;

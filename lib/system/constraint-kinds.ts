@@ -71,7 +71,7 @@ const kindOptions = {
   /** Whether its gap is a function of positions or velocities: its force is (∂gap/∂q)ᵀλ, or (∂gap/∂v)ᵀλ. */
   of: oneOf('positions', 'velocities'),
   /**
-   * What it lets a run begin with, and stabilization hold. 'always': the gap is zero, and so are its derivatives.
+   * How starts and stabilizations treat the gap. 'always': the gap is zero, and so are its derivatives.
    * 'contact' (of positions): it is not negative, and what reaches zero stops there at once. 'never': it yields, so
    * that every state may be.
    */
@@ -103,7 +103,7 @@ export interface SlipLaw<P = Params, Z extends string = never> {
 
 /** Properties of a contact in addition to its gap. */
 export interface ContactLaw<P = Params, Z extends string = never> {
-  /** Of the point of contact in the tangent plane, then of turning; empty without friction. */
+  /** Slip of the point of contact in the tangent plane, then of turning; empty without friction. */
   readonly slips: readonly SlipLaw<P, Z>[];
   /** Newton's and Moreau's e in [0, 1], likewise. */
   readonly restitution: Compliance<P>;
@@ -259,7 +259,7 @@ export function isConstraint(given: unknown): given is Constraint {
   return typeof gap === 'function' && typeof kind?.condition === 'function';
 }
 
-/** What lands on it stops at once, and a velocity that points into it cannot be. */
+/** A landing stops at once, and no velocity points into the contact. */
 export const isHardContact = ({kind}: Pick<Constraint, 'kind'>): boolean => kind.holds === 'contact';
 
 /** A rigid contact, without friction or with it. */

@@ -15,7 +15,7 @@ export interface Place {
   readonly t: tf.Tensor;
 }
 
-/** What rows are measured in, so that the equations of a step stay well conditioned as h → 0. */
+/** Units of the rows, by which the equations of a step stay well conditioned as h → 0. */
 export interface RowScale {
   /** The divisor of rows of positions. */
   readonly position: tf.Tensor | number;
@@ -30,7 +30,7 @@ export interface RowScale {
   readonly regularization: tf.Tensor;
 }
 
-/** What hidden states and kinematics change for constraints: v stands for (v, z) here. */
+/** Motion with hidden states and kinematics: v stands for (v, z) here. */
 export interface ConstraintMotion {
   /** v and the hidden states by name. */
   seen(v: tf.Tensor): Tensors;
@@ -53,7 +53,7 @@ export interface Constraints {
    * @param of selects kinds, see `forces`; default all. Force terms that read λ are part of all, and of `forces.rigid`
    */
   reaction(at: Place, lambda: tf.Tensor, of?: (kind: ConstraintKind) => boolean): tf.Tensor;
-  /** The same at one instant, when contacts with friction have no force: their λ is zero. */
+  /** The reaction at one instant, when contacts with friction have no force: their λ is zero. */
   reactionAtInstant(at: Place, lambda: tf.Tensor): tf.Tensor;
   /**
    * [count], zero where the constraints hold with these multipliers.
@@ -93,7 +93,7 @@ export interface Constraints {
    * φ' is affine in v, so that a difference of `velocities` is the same; with hidden states it need not be.
    */
   readonly changes?: (at: Place, w: tf.Tensor, idle: tf.Tensor) => tf.Tensor;
-  /** The same for φ'' with the acceleration a. */
+  /** The rows of `velocities` for φ'' with the acceleration a. */
   accelerations(at: Place, a: tf.Tensor, idle: tf.Tensor, closed: tf.Tensor): tf.Tensor;
   /** [count], true in the rows of hard contacts that push: λ > 0 and the gap 0. */
   closed(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
@@ -117,7 +117,7 @@ export interface Constraints {
 export interface ImpactStep {
   readonly start: Place;
   readonly end: Place;
-  /** What the velocity would be at the end without contacts. */
+  /** The velocity at the end without contacts. */
   readonly free: tf.Tensor;
   readonly mean: tf.Tensor;
   /**
@@ -131,7 +131,7 @@ export interface ImpactStep {
 }
 
 /**
- * What contacts yield: relaxation (λ − anchor) + proximity (λ − last), times the velocity that a unit of them gives.
+ * Yielding of contacts: relaxation (λ − anchor) + proximity (λ − last), times the velocity that a unit of λ gives.
  */
 export interface Yielding {
   /** [] */
@@ -152,10 +152,10 @@ export interface ImpactMultipliers {
 
 /** Some of the forces of constraints, by their kinds. */
 export const forces = {
-  /** Of springs, one-sided ones too: they are weighed as forces are. */
+  /** Springs, also one-sided ones: they are weighed as forces are. */
   springs: ({law}: ConstraintKind): boolean => law !== undefined,
   rigid: ({law}: ConstraintKind): boolean => law === undefined,
-  /** Of gaps of positions that are no springs. */
+  /** Gaps of positions that are no springs. */
   rigidPositions: ({of, law}: ConstraintKind): boolean => of === 'positions' && law === undefined,
   held: ({holds}: ConstraintKind): boolean => holds === 'always',
   heldPositions: holdsPosition,

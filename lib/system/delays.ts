@@ -1,4 +1,4 @@
-/** What the equations of a dde ask for: the lengths of its delays, and states of its history and its past. */
+/** The equations of a dde: the lengths of its delays, and states of its history and its past. */
 import * as tf from '@tensorflow/tfjs';
 import {calledWithParams} from '../checks.js';
 import {OptionError} from '../errors.js';

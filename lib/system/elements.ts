@@ -98,7 +98,7 @@ export function elements<P extends ParamsLike<P> = Params>(spec: ElementsSpec<P>
       const [all] = batch([gradient.node], replacements, nodes.length);
       const [blocks] = batch([hessianOf(gradient)], replacements, nodes.length);
       const force = neg(scatter(reshape(all, [all.size]), positions, q.shape));
-      // What the energy reads beside positions may depend on the state, too.
+      // Other inputs of the energy may depend on the state, too.
       const others = [...data, ...gradient.captured].filter(({op, dtype}) => op !== 'constant' && dtype === 'float');
       /** The force, with these blocks for its derivative by x. */
       const derivedBy = (curvature: Node): Node =>
@@ -144,7 +144,7 @@ function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
 
 interface DataRows {
   readonly given: Float64Array | tf.Tensor;
-  /** Of the data of one element. */
+  /** Shape of one element's data. */
   readonly shape: Shape;
 }
 
@@ -214,7 +214,7 @@ function elementGradient<P>(
   );
   const [x, ...data] = graph.inputs.slice(0, 1 + rows.length);
   const [gradient] = pullback([graph.outputs[0].node], [x], [scalar(1)]);
-  // What the energy captured (parameters, variables) are values of the surrounding trace, the same for every element.
+  // Parameters and variables are values of the surrounding trace, equal for all elements.
   const outer = new Map<Node, Node>(captured.map(({node, tensor}) => [node, nodeOf(tensor)]));
   return {node: substitute([orZeros(gradient, x)], outer)[0], x, data, captured: [...outer.values()]};
 }

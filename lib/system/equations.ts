@@ -43,21 +43,28 @@ export interface Equations {
   rightHandSide(x: Blocks, t: tf.Tensor): Blocks;
   /** An ode M y' = f with a mass, which may be singular. */
   readonly withMass: boolean;
-  /** What a right-hand side must have none of: its part beside the range of M(y, t), of the shape of y. Of an ode with a mass of known rank only. */
+  /**
+   * The part of a right-hand side beside the range of M(y, t), of the shape of y, which must be zero. For an ode with a
+   * mass of known rank only.
+   */
   readonly beside?: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
-  /** Some w with M w = f, algebraic components zero: y' but for these. Where `beside` is. */
+  /** Some w with M w = f, with algebraic components zero: y' except for these. Given with `beside`. */
   readonly someRate?: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
-  /** Of an sde; undefined of all other systems. */
+  /** For an sde only. */
   readonly noise?: NoiseEquations;
-  /** Of a dde; undefined of all other systems. */
+  /** For a dde only. */
   readonly delay?: DelayEquations;
   /** The system has hidden states or kinematics. */
   readonly general: boolean;
-  /** q' at position q, velocity v and time t, linear in v: v itself unless there are hidden states or kinematics. Mechanics only. */
+  /**
+   * q' at position q, velocity v and time t, linear in v: v itself unless there are hidden states or kinematics.
+   * Mechanics only.
+   */
   positionRate(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /**
-   * Where a constant velocity whose integral is the sum of these leads from q: q plus them, and with kinematics q' = N(q, t)v
-   * to second order in them along the manifold of q, with N of the middle of the step. Mechanics only.
+   * Where a constant velocity leads from q, whose integral is the sum of the increments: q plus the increments. With
+   * kinematics q' = N(q, t)v it moves along the manifold of q, to second order, with N of the middle of the step.
+   * Mechanics only.
    */
   moved(q: tf.Tensor, ...increments: readonly tf.Tensor[]): tf.Tensor;
   /** q back on its manifold: itself, but with kinematics that say how. Mechanics only. */
@@ -86,9 +93,9 @@ export interface Increments {
 export interface NoiseEquations {
   readonly kind: NoiseKind;
   readonly calculus: Calculus | undefined;
-  /** What is a function of params, and has to be looked at in every run; undefined of a seed that was given as a number. */
+  /** A seed that is a function of params, checked in every run; undefined for a number. */
   readonly seed: tf.Tensor | undefined;
-  /** Of the path from t to t + h. */
+  /** Increments of the path from t to t + h. */
   increments(y: tf.Tensor, t: tf.Tensor, h: tf.Tensor): Increments;
   /** g(y, t) w, of the shape of y. */
   applied(y: tf.Tensor, t: tf.Tensor, w: tf.Tensor): tf.Tensor;
@@ -109,14 +116,15 @@ export interface DelayEquations {
   /** Their lengths, each []. */
   values(): tf.Tensor[];
   /**
-   * The rate of y, whose past is among the blocks: `pieces` and `past` (past.ts), the start's time `began`, and where there is no history of its
-   * own the `start`; all before the start without these. `from` and `to`, default t, are the ends of the smooth part of a step that is integrated. `waiting` [count] is
-   * true of delays that still look before the start there, though `from` is their breaking point.
+   * The rate of y. Its past is among the blocks: `pieces` and `past` (past.ts), the start's time `began`, and without a
+   * history of its own the `start`. Without these blocks the past lies before the start. `from` and `to`, default t,
+   * are the ends of the smooth part of a step. `waiting` [count] marks delays that still look before the start there,
+   * although `from` is their breaking point.
    */
   rate(x: Blocks, t: tf.Tensor): Blocks;
 }
 
-/** A position as an unknown of the shape of v: itself, or with hidden states or kinematics the increment that leads to it. */
+/** A position as an unknown of the shape of v: itself, or the increment to it with hidden states or kinematics. */
 export interface PositionUnknown {
   /** The position. */
   at(from: tf.Tensor, unknown: tf.Tensor): tf.Tensor;

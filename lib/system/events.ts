@@ -10,7 +10,7 @@ import {returned} from './returned.js';
 /** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
 export type EventPlace<P = Params, Z extends string = never> = OwnPlace<P> & {readonly [K in Z]: tf.Tensor};
 
-/** The same without hidden states. */
+/** A state at its time without hidden states. */
 export interface OwnPlace<P = Params> {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;

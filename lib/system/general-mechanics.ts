@@ -38,7 +38,7 @@ export interface Inertia {
   solve(q: tf.Tensor, f: tf.Tensor): tf.Tensor;
 }
 
-/** Of a system what is read here. */
+/** Hidden states and kinematics of a system. */
 interface General {
   readonly states?: HiddenStates<Params, string>;
   readonly kinematics?: CheckedKinematics;
@@ -187,7 +187,7 @@ const ratesOf =
       return stateRate(name, state, {q, v, t, params}, hidden);
     });
 
-/** What constraints ask of these kinematics. */
+/** The motion as constraints use it. */
 export function constraintMotion(system: General, params: Params, own: readonly OwnBlock[]): ConstraintMotion {
   const {shape, states} = blocksOf(own);
   const velocity = velocityOf(shape, states);

@@ -26,7 +26,7 @@ export type StateAt<P = Params, Z extends string = never> = {
   readonly [K in Z]: tf.Tensor;
 };
 
-/** The same of a system that is any system: functions of its own are not called then. */
+/** `StateAt` of a system with known parameters. Functions of a system of any kind are not called. */
 export type AnyStateAt<P, Z extends string> = [P] extends [never] ? never : StateAt<P, Z>;
 
 /** One hidden state. */

@@ -51,7 +51,7 @@ export interface ContactStep {
   /** Share of the velocity that a multiplier of these gives which every row of positions yields. */
   readonly softness: tf.Tensor;
   readonly h: tf.Tensor;
-  /** Of Poisson's law, the end of compression; undefined by Moreau's. */
+  /** The end of compression by Poisson's law; undefined by Moreau's. */
   readonly compression: Compression | undefined;
 }
 
@@ -118,7 +118,7 @@ export function compressionRows(step: ContactStep, compression: Compression): Co
   return {normal, tangential: rubbing(rub, moving, discs, friction => tf.mul(friction, tf.relu(pressed)))};
 }
 
-/** Of every row of a contact, [m], and [m, d] of tangential ones. */
+/** Terms of the rows of contacts, [m], and [m, d] of tangential ones. */
 export interface ContactTerms {
   /** Velocities of ũ = G v⁺ + `apart` in `impactRows`, without what yields. */
   readonly apart: ContactRows;
@@ -132,7 +132,7 @@ export interface ContactTerms {
 }
 
 /**
- * What the rows of Moreau's law are made of beside G and the multipliers: all of it is known where the step begins.
+ * Terms of the rows of Moreau's law besides G and the multipliers. All are known at the start of the step.
  * @param still as `step`, its velocities zero
  */
 export function contactTerms(step: ContactStep, still: Pick<ContactStep, 'after' | 'slips'>): ContactTerms {
@@ -284,9 +284,9 @@ interface Flight {
   readonly closing: tf.Tensor;
   /** φ/h, or zero below the surface: what is there already may stay where it is. Of springs φ/h. */
   readonly reach: tf.Tensor;
-  /** What u⁺ is measured from: c, or −φ/h. */
+  /** The reference of u⁺: c, or −φ/h. */
   readonly leaves: tf.Tensor;
-  /** The same along the tangent plane: what forces make of a slip of zero after the contact has left. */
+  /** The reference of slip in the tangent plane: the slip that forces cause after the contact has left. */
   readonly leavesAlong: tf.Tensor | undefined;
   /** s. */
   readonly share: tf.Tensor;

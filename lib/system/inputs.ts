@@ -19,7 +19,7 @@ export type Inputs = {readonly [name: string]: Input};
 
 type State = {readonly t: tf.Tensor; readonly params: Params};
 
-/** What is made when it is read. */
+/** Properties that are made when they are read. */
 export const ownGetters = (at: object): PropertyDescriptorMap =>
   Object.fromEntries(Object.entries(Object.getOwnPropertyDescriptors(at)).filter(([, {get}]) => get !== undefined));
 
@@ -83,7 +83,8 @@ export class InputReads {
     const meant = nearestName(name, [...this.read]);
     return new OptionError(
       'unknown-input',
-      `inputs.${name} is read by none of the system's functions, nor by observe or events${meant === undefined ? '' : `, which read '${meant}'`}. Remove it, or read params.${name}.`,
+      `inputs.${name} is read by none of the system's functions, nor by observe or events`
+        + `${meant === undefined ? '' : `, which read '${meant}'`}. Remove it, or read params.${name}.`,
       {name},
     );
   }
@@ -131,7 +132,8 @@ export class InputReads {
     return overlaid(params, this.tree, name => {
       throw new OptionError(
         'input-in-mass',
-        `The ${what} reads the input '${name}', but has no time and therefore no inputs. Only forces, kinematics, rates of hidden states, gaps, slips, events and observe have. Make it a parameter, or write its change as a force.`,
+        `The ${what} reads the input '${name}', but has no time and therefore no inputs. Only forces, kinematics, `
+          + 'rates of hidden states, gaps, slips, events and observe have. Make it a parameter, or write its change as a force.',
         {name},
       );
     });
@@ -174,7 +176,7 @@ function overlaid(params: Params, branch: Branch, value: (name: string, input: I
       return below === undefined ? Reflect.get(target, key) : of(key as string, below);
     },
     has: (target, key) => find(key) !== undefined || Reflect.has(target, key),
-    // What lists or spreads the parameters gets the inputs too.
+    // Listing or spreading the parameters includes the inputs.
     ownKeys: target => [...new Set([...Reflect.ownKeys(target), ...branch.keys()])],
     getOwnPropertyDescriptor(target, key) {
       const below = find(key);
@@ -196,7 +198,8 @@ export function beyondInputs(inputs: Inputs, times: ArrayLike<number>): string[]
     const rounding = 1e-9 * (last - first);
     if (coversTimes(input, from + rounding, to - rounding)) return [];
     return [
-      `inputs.${name} is known from ${first} to ${last}, but the run goes from ${from} to ${to}: beyond its samples the nearest one was taken.`,
+      `inputs.${name} is known from ${first} to ${last}, but the run goes from ${from} to ${to}: `
+        + 'beyond its samples the nearest one was taken.',
     ];
   });
 }

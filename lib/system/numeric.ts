@@ -56,7 +56,7 @@ export function readNumeric(x: Numeric, name: string): NumericValue {
   return {values, shape};
 }
 
-/** The same for numbers that are read before the caller can change them: those of a Float64Array are not copied. */
+/** `readNumeric` without copying a Float64Array, for numbers that are read before the caller can change them. */
 export const lentNumeric: typeof readNumeric = (x, name) =>
   x instanceof Float64Array ? {values: x, shape: [x.length]} : readNumeric(x, name);
 
@@ -114,7 +114,7 @@ function arrayShape(x: NestedNumbers, name: string): number[] {
   return shape;
 }
 
-/** What is often put into an array as one of its columns. */
+/** Values that users often put into an array as its columns. */
 const isColumn = (x: unknown): boolean =>
   ArrayBuffer.isView(x) || (typeof x === 'object' && x !== null && 'dataSync' in x);
 

@@ -45,7 +45,7 @@ export interface MassField {
 export function massField(mass: KeptOdeMass, shape: Shape, params: Params): MassField {
   let moves = false;
   const at = (y: tf.Tensor, t: tf.Tensor): MassOperator => {
-    // What a function spreads it has not read.
+    // Getters, as spreading the arguments is not reading them.
     const place = Object.defineProperties({params} as OdeMassAt, {
       y: {get: () => ((moves = true), y)},
       t: {get: () => ((moves = true), t)},

@@ -43,9 +43,9 @@ export interface OdeSystem<P = Params> {
   readonly kind: 'ode';
   readonly derivative: Bivariant<DerivativeAt<P>, tf.Tensor>;
   readonly mass?: KeptOdeMass<P>;
-  /** Of an `sde`. */
+  /** For an `sde`. */
   readonly noise?: Noise<P>;
-  /** Of a `dde`, whose derivative also gets the delayed states. */
+  /** For a `dde`, whose derivative also gets the delayed states. */
   readonly delays?: Delays<P>;
 }
 

@@ -45,7 +45,7 @@ export interface Leaf extends NumericValue {
   readonly path: readonly string[];
   /** The path as one writes it: 'spring.stiffness'. */
   readonly name: string;
-  /** Of a tensor that is not of float32: functions get it as it is. */
+  /** Type of a tensor other than float32. Functions get such a tensor as it is. */
   readonly dtype?: WholeType;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The past of a delay equation: its last steps as pieces of polynomials, the newest first. A piece goes from a to b = a + l, with
- * the states and slopes of both ends and the state of its middle, and is the quartic that has them: Hermite's cubic and θ²(1−θ)² times
- * what the middle lies beside it. Dormand and Prince's and Tsitouras's interpolants are of this form (scheme/explicit-pairs.ts).
+ * The past of a delay equation: its last steps as pieces of polynomials, the newest first. A piece is the quartic with
+ * the states and slopes of both ends and the state of its middle: Hermite's cubic and a multiple of θ²(1−θ)². The
+ * interpolants of Dormand & Prince and of Tsitouras have this form (scheme/explicit-pairs.ts).
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Shape} from '../graph/node.js';
@@ -12,7 +12,7 @@ export interface Piece {
   /** [] */
   readonly from: tf.Tensor;
   readonly to: tf.Tensor;
-  /** Of the state's shape: at both ends, and in the middle. */
+  /** States at both ends and in the middle. */
   readonly y: tf.Tensor;
   readonly next: tf.Tensor;
   readonly middle: tf.Tensor;
@@ -28,8 +28,8 @@ export function pieceRow({from, to, y, next, middle, slope, endSlope}: Piece): t
 }
 
 /**
- * Pieces shorter than this share of a step are read by the tangent at their beginning: a difference over so little time would be
- * rounding, and what the tangent leaves out, the share's square, is less than that.
+ * Pieces shorter than this share of a step are read by the tangent at their beginning. A difference over so little time
+ * would be rounding; the tangent's error is the share's square, which is less.
  */
 const shortest = 1e-7;
 

@@ -5,9 +5,9 @@ import {ShapeError} from '../errors.js';
 import {sameShape, type Shape} from '../graph/node.js';
 import {immediate, within} from '../trace/trace.js';
 
-/** What a function must return, and the error where it does not. */
+/** Requirement on the result of a function, and the error if it is not met. */
 export interface Expected {
-  /** Of the ShapeError. */
+  /** Code of the ShapeError. */
   readonly code: string;
   /** The end of the sentence '… must return …'. */
   readonly must: string;
@@ -29,7 +29,7 @@ export const ofShape = (shape: Shape, like: string): Pick<Expected, 'must' | 'fi
 export const scalar: Pick<Expected, 'must' | 'fits'> = {must: 'one number as a tensor', fits: ({size}) => size === 1};
 
 /**
- * What a function of a user returned.
+ * The checked result of a user's function.
  * @throws ShapeError where it is no tensor, or one that does not fit
  */
 export function checked(result: unknown, term: string, {code, must, fits, label = term, data}: Expected): tf.Tensor {

@@ -71,9 +71,9 @@ const parts = (q: tf.Tensor): [tf.Tensor, tf.Tensor] => tf.split(q, [3, 4], -1) 
 const velocities = (v: tf.Tensor): [tf.Tensor, tf.Tensor] => tf.split(v, [3, 3], -1) as [tf.Tensor, tf.Tensor];
 
 /**
- * The kinematics of free bodies: q [7] or [bodies, 7] with each body's position and unit quaternion, w first, and v [6] or
- * [bodies, 6] with its velocity in world axes and its angular velocity in body axes. Forces and mass correspond to v:
- * a force in world axes, a torque in body axes, including the gyroscopic torque −ω×Jω.
+ * The kinematics of free bodies: q [7] or [bodies, 7] with each body's position and unit quaternion, w first, and v [6]
+ * or [bodies, 6] with its velocity in world axes and its angular velocity in body axes. Forces and mass correspond to
+ * v: a force in world axes, a torque in body axes, including the gyroscopic torque −ω×Jω.
  */
 export function freeBodies<P = Params>(): Kinematics<P> {
   return {

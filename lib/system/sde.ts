@@ -169,7 +169,7 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
   };
 }
 
-/** What a diffusion returns, by the kind of its noise. */
+/** Shape of the diffusion by the kind of noise. */
 function diffusionOf(kind: NoiseKind, y: tf.Tensor): Expected {
   const own = `[${y.shape.join(', ')}]`;
   const matrix = `[${[...y.shape, 'noises'].join(', ')}]`;

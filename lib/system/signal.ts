@@ -207,7 +207,7 @@ const maxKnots = 1000;
 
 /** Samples as an interpolator reads them, by index. */
 interface Table {
-  /** Of one sample. */
+  /** Shape of one sample. */
   readonly shape: readonly number[];
   value(index: tf.Tensor): tf.Tensor;
   /** From one sample to the next. */
@@ -263,10 +263,10 @@ const sameSlope = 1e-9;
 /** The samples, and the search among them. */
 class Knots {
   readonly count: number;
-  /** Of each sample to the next, in time. */
+  /** Time from each sample to the next. */
   readonly widths: Float64Array;
   readonly slack: number;
-  /** Of the samples' times. */
+  /** Rounding of the samples' times. */
   private readonly rounding: number;
 
   /** @param values undefined where they are unknowns */
@@ -292,7 +292,7 @@ class Knots {
   /** Samples at which the slope changes. */
   readonly corners = once((): Breaks => ({jumps: this.where(i => this.bends(i)), onsets: none, ends: none}));
 
-  /** Of rates that are continuous between the first and the last sample. */
+  /** Breaks of rates that are continuous between the first and the last sample. */
   readonly edges = once((): Breaks => ({
     jumps: Float64Array.of(this.t[0], this.t[this.count - 1]),
     onsets: none,
@@ -473,8 +473,8 @@ const piecewise =
   };
 
 /**
- * Of the natural spline, [samples, ...shape]: a tridiagonal system, diagonally dominant, solved without pivoting
- * (Thomas).
+ * Second derivatives of the natural spline, [samples, ...shape]: a tridiagonal, diagonally dominant system, solved
+ * without pivoting (Thomas).
  */
 function secondDerivatives(t: Float64Array, values: Float64Array): Float64Array {
   const n = t.length;

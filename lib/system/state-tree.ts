@@ -1,4 +1,4 @@
-/** States of an ode that are trees of tensors with names: where each part lies in the one vector y that schemes integrate. */
+/** States of an ode as trees of named tensors: where each part lies in the vector y that schemes integrate. */
 import * as tf from '@tensorflow/tfjs';
 import {count, shown} from '../checks.js';
 import {OptionError, ShapeError} from '../errors.js';
@@ -31,9 +31,15 @@ export interface StateTree<S extends ShapeTree> {
   flat(values: TreeOf<S, Numeric>): Float64Array;
   /** y [..., size] of parts [..., ...shape]. @throws as `flat` */
   joined(parts: TreeOf<S, tf.Tensor>): tf.Tensor;
-  /** The parts [..., ...shape] of y [..., size], in a derivative, `observe` or a loss. @throws ShapeError 'state-shape' */
+  /**
+   * The parts [..., ...shape] of y [..., size], in a derivative, `observe` or a loss.
+   * @throws ShapeError 'state-shape'
+   */
   parts(y: tf.Tensor): TreeOf<S, tf.Tensor>;
-  /** Series of a run's y, `trajectory.values('y')`, part by part: [times, ...shape], flat. @throws ShapeError 'state-shape' */
+  /**
+   * Series of a run's y, `trajectory.values('y')`, part by part: [times, ...shape], flat.
+   * @throws ShapeError 'state-shape'
+   */
   series(y: Float64Array): TreeOf<S, Float64Array>;
   /** Makes a derivative for `ode` from one that takes the parts and returns their rates, each of its part's shape. */
   derivative<P extends ParamsLike<P> = Params>(
@@ -148,7 +154,7 @@ function mapped<T>(laid: Tree<Leaf>, make: (leaf: Leaf) => T): Tree<T> {
   );
 }
 
-/** The values at the leaves, in their order. @throws OptionError 'bad-state' where the names are not those of the tree */
+/** The values at the leaves, in their order. @throws OptionError 'bad-state' if the names are not the tree's */
 function leavesOf<T>(laid: Tree<Leaf>, values: Tree<T>, at = ''): [Leaf, T][] {
   const where = at === '' ? 'the state' : at;
   if (!isObject(values))

@@ -93,7 +93,7 @@ const sameTorque = 1e-9;
 /** To here angles are continuous, so that Newton's iterates may lie beyond half a turn. */
 const farthest = Math.PI + 0.5;
 
-/** What a force that is not finite may mean. */
+/** A possible cause of a force that is not finite. */
 export const turnedTooFar =
   'A torque that depends on an angle, and not by its sine and cosine, '
   + 'is not defined beyond half a turn from the start: '

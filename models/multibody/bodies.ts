@@ -15,13 +15,13 @@ const bodyOptions = {
   mass: typed<Coefficient>(),
   /** About the centre of mass in body axes [mass · length²]: [Jx, Jy, Jz], or a symmetric 3 × 3 matrix. */
   inertia: typed<Coefficient>(),
-  /** Of the centre of mass at the start, world axes; default the origin. */
+  /** Centre of mass at the start, world axes; default the origin. */
   position: optional(vector, origin),
   /**
-   * Of the body axes at the start, a quaternion [w, x, y, z]; default those of the world. It is brought to length one.
+   * Rotation of the body axes at the start, a quaternion [w, x, y, z]; default the world's axes. It is normalized.
    */
   rotation: optional(rotation, identity),
-  /** Of the centre of mass at the start, world axes; default 0. */
+  /** Velocity of the centre of mass at the start, world axes; default 0. */
   velocity: optional(vector, origin),
   /** At the start, body axes; default 0. */
   angularVelocity: optional(vector, origin),

@@ -1,7 +1,7 @@
 /**
  * The constraints of a joint by its steps, in maximal coordinates. Slides before turns about one point leave that point
- * free in the span of their directions; the turns constrain all angles between the bodies, an axis, an angle or nothing.
- * Slides after turns are those of the joint with a and b exchanged.
+ * free in the span of their directions. No turn fixes all angles between the bodies, one turn leaves an axis, two turns
+ * an angle, and three turns or a ball nothing. Slides after turns are slides before them with a and b exchanged.
  */
 import {OptionError} from '../../lib/index.js';
 import type {KnownStep} from './joints.js';

@@ -16,7 +16,7 @@ import {touchesOf, type Gap, type Sort} from './touches.js';
 import {add, dot, scale, sub, sum, type Vec} from './vectors.js';
 
 const contactOptions = {
-  /** Of a and of b: a plane and anything but a plane, or two spheres. */
+  /** The shapes of a and of b: one of the pairs that docs/multibody.md lists. */
   shapes: typed<readonly [Shape, Shape]>(),
   /** k of k δ^(3/2) [force / length^(3/2)]. */
   stiffness: typed<Coefficient>(),

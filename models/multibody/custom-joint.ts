@@ -12,7 +12,7 @@ import {minus, requireVector, turned, turnedBack, units} from './numbers.js';
 import {Choice, constants, pointOf, type Instant} from './state.js';
 import {add, rotateBack, scale, sub, type Vec} from './vectors.js';
 
-/** What the function of a custom joint is given. */
+/** The arguments of a custom joint's gap. */
 export interface CustomJointAt {
   /**
    * Where the points of b are, [points, 3], seen from a: in world axes for the ground, and for a body in the axes that
@@ -24,15 +24,15 @@ export interface CustomJointAt {
 }
 
 const customOptions = {
-  /** Of b, in world coordinates at the start; the reaction's torque is about the first. */
+  /** Points of b, in world coordinates at the start; the reaction's torque is about the first. */
   points: typed<readonly (readonly [number, number, number])[]>(list),
-  /** What messages call the rows: as many as the gap has numbers. */
+  /** Names of the rows in messages, one for each number of the gap. */
   rows: typed<readonly string[]>(list),
   /** [rows], traced like a force, of the points as a sees them. */
   gap: typed<(at: CustomJointAt) => tf.Tensor>(callable),
 };
 
-/** What a custom joint asks of its bodies. */
+/** Made by `customJoint`. */
 export interface CustomJoint extends Options<typeof customOptions> {
   readonly kind: 'custom';
   readonly a: string;

@@ -16,7 +16,7 @@ import type {TouchingShapes} from './pairs.js';
 
 /** Points that ride on one body, with what joins them. */
 export interface Outline {
-  /** Of bodies, the ground's their number. */
+  /** Number of the body; the ground has the number of bodies. */
   readonly body: number;
   /** From the centre, body axes. */
   readonly points: readonly V3[];

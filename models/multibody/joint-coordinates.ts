@@ -25,7 +25,7 @@ function axisOf(joint: KnownJoint, places: (name: string) => Place): JointAxis |
 const along = (axes: readonly JointAxis[], ground: number): Coordinates =>
   axes[0].kind === 'turn' ? new Turns(axes, ground) : new Slides(axes, ground);
 
-/** Those that turn, and those that slide, each with their coordinates. */
+/** The turning joints and the sliding ones, each with their coordinates. */
 const byKind = <T extends {readonly axis: JointAxis}>(
   all: readonly T[],
   ground: number,
@@ -41,7 +41,7 @@ const byKind = <T extends {readonly axis: JointAxis}>(
       ),
     ]);
 
-/** What acts on the joints' coordinates. */
+/** Forces and stops on the joints' coordinates. */
 export interface MaximalJointTerms {
   readonly groups: readonly ForceGroup[];
   readonly stops: Constraint | undefined;

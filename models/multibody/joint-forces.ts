@@ -1,7 +1,7 @@
 /**
- * What acts on the coordinate of a joint: forces and torques of one's own, among them springs, dampers, friction and
- * drives, the inertia of rotors (armature), and stops. In minimal coordinates the coordinate is one of q's numbers, in
- * maximal ones an angle or a shift read from the poses of the two bodies.
+ * Loads on the coordinate of a joint: forces and torques of one's own, the inertia of rotors (armature), and stops. In
+ * minimal coordinates the coordinate is one of q's numbers, in maximal ones an angle or a shift read from the poses of
+ * the two bodies.
  */
 import * as tf from '@tensorflow/tfjs';
 import {callable, optional, readOptions, typed, whole, type Options, type OptionValues} from '../../lib/checks.js';
@@ -64,13 +64,13 @@ export const coordinatesOf = (joints: readonly (readonly [string, KnownJoint])[]
     'steps' in joint ? joint.steps.map((own, step) => ({name, number, step, own})) : [],
   );
 
-/** What joints have on their own coordinates, in minimal coordinates; q [positions], v [velocities]. */
+/** Loads on the joints' own coordinates, in minimal coordinates; q [positions], v [velocities]. */
 export interface JointTerms {
   /** Generalized forces [velocities]; undefined where there are none. */
   readonly force: ((q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor) | undefined;
-  /** Of springs and rotors, []. */
+  /** Energy of springs and rotors, []. */
   energy(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor | undefined;
-  /** Of rotors, [velocities]; undefined where there are none. */
+  /** Inertia of rotors, [velocities]; undefined where there are none. */
   readonly armature: ((params: Params) => tf.Tensor) | undefined;
   /** A coordinate of a joint by the joint's number; undefined where it is none of the tree's. */
   state(

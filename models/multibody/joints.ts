@@ -90,7 +90,7 @@ const schemas = {
   },
   rolling: {
     radius: positive,
-    /** Of a wheel, through its centre. */
+    /** Axis of a wheel, through its centre. */
     axis: optional(direction),
     /** A point of the plane; default the origin. */
     at: optional(vector, [0, 0, 0]),
@@ -148,14 +148,14 @@ export type KnownStep = Loads
     | {readonly kind: 'screw'; readonly axis: V3; readonly at: V3; readonly lead: number}
   );
 
-/** What a coordinate of a joint has of its own. */
+/** Armature and limits of a coordinate. */
 export type Loads = OptionValues<typeof loads>;
 
 /** Where a joint is, in world coordinates at the start. @interface */
 export type JointPoint = Options<typeof point>;
 /** Where a joint is and along what, in world coordinates at the start. @interface */
 export type JointAxis = Options<typeof pointAndAxis>;
-/** What the coordinate of a joint may have beside its axis. @interface */
+/** Armature and limits of a joint's coordinate. @interface */
 export type JointLoads = Options<typeof loads>;
 
 /** One step of a compound joint: a turn about an axis, a slide along one, or a ball. World coordinates at the start. */

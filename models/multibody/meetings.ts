@@ -21,7 +21,7 @@ import {
 import {constants, pointOf, type SomePose} from './state.js';
 import {add, cross, dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
 
-/** Of balls whose centres are at `apart` from what they meet, a point or a plane. */
+/** Contact of balls whose centres are at a distance from a point or a plane. */
 function round(centre: Vec, distance: tf.Tensor, normal: Vec, radius: tf.Tensor, reach: tf.Tensor): Meeting {
   return {gap: tf.sub(distance, reach), normal, point: sub(centre, scale(radius, normal))};
 }
@@ -67,7 +67,7 @@ class Segments {
     this.halves = ends.map(([a, b]) => scaled(0.5, minus(b.centre, a.centre)));
     this.radii = ends.map(([{radius}]) => radius);
   }
-  /** Of a capsule without length zero, as its only point is the middle. */
+  /** 1/a² of the half axes a. Zero for a capsule without length, whose only point is the middle. */
   inverses(): tf.Tensor {
     return numbers(this.halves.map(half => (inner(half, half) > 0 ? 1 / inner(half, half) : 0)));
   }
@@ -82,7 +82,7 @@ class Segments {
 /** To [−1, 1]: from one end of an axis to the other. */
 const within = (x: tf.Tensor): tf.Tensor => tf.maximum(tf.minimum(x, 1), -1);
 
-/** The same, with places that are an end but for rounding at that end (`level`). */
+/** Places within [−1, 1], with those that differ from an end by rounding moved to that end (`level`). */
 function toEnds(x: tf.Tensor): tf.Tensor {
   const one = tf.onesLike(x);
   return tf.where(tf.greater(x, 1 - level), one, tf.where(tf.less(x, level - 1), tf.neg(one), x));
@@ -147,7 +147,7 @@ export function segmentOnSegment(pairs: readonly Pair[], yields: boolean): Meet 
     /** The nearest of one axis to a place of the other. */
     const onUpper = (s: tf.Tensor): tf.Tensor => toEnds(tf.mul(ofUpper, tf.add(tf.mul(s, pq), qw)));
     const onLower = (t: tf.Tensor): tf.Tensor => toEnds(tf.mul(ofLower, tf.sub(tf.mul(t, pq), pw)));
-    // Of parallel axes: from the middle of the lower.
+    // For parallel axes, from the middle of the lower.
     const first = onUpper(tf.where(askew, within(crossing), tf.zerosLike(crossing)));
     const ends = [-1, 1].map(end => tf.fill(pq.shape, end));
     const places = [[onLower(first), first], ...ends.map(t => [onLower(t), t]), ...ends.map(s => [s, onUpper(s)])];

@@ -37,7 +37,7 @@ export interface Minimal {
   readonly kinematics: Kinematics | undefined;
   /** The joints' velocities that give bodies the nearest to these, [bodies, 6]. */
   start(velocities: readonly (readonly number[])[]): number[];
-  /** Of a joint of the tree. */
+  /** The reaction of a joint of the tree. */
   reaction(trajectory: SavedSeries, joint: KnownJoint, number: number, params: NumericParams): ReactionSeries;
 }
 
@@ -210,7 +210,7 @@ export function minimalSystem(
       const torques = add(rotate(pose.rotation, torqueOf), cross(arms, forceOf));
       const sign = bIsChild ? 1 : -1;
       const passed = [...forceOf, ...torques].map(x => tf.sum(tf.mul(share, x)));
-      // Of what passes through the joint, a part is its own drive, stops and rotor: along its axes.
+      // A part of the load through the joint is its own drive, stops and rotor, along its axes.
       const rotor = own.armature === undefined ? undefined : tf.neg(tf.mul(own.armature(params), a));
       const driven = [own.force?.(q, v, t, params), stops, rotor].filter(x => x !== undefined);
       const drive = driven.length === 0 ? undefined : alongAxes(motion.axes(place), branch, tf.addN(driven), point);

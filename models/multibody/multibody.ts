@@ -58,16 +58,16 @@ const multibodyOptions = {
   coordinates: optional(oneOf('maximal', 'minimal'), 'maximal'),
 };
 
-/** What `multibody` makes a system of. @interface */
+/** The argument of `multibody`. @interface */
 export type MultibodySpec = Options<typeof multibodyOptions>;
 
 /** Where a run of a multibody system begins. */
 export interface MultibodyStart {
-  /** Of shape [bodies, 7]: centre and quaternion, w first, of each body; or the joints' coordinates, flat. */
+  /** [bodies, 7], centre and quaternion, w first, of each body; or the joints' coordinates, flat. */
   readonly q: readonly (readonly number[])[] | readonly number[];
   /**
-   * Of shape [bodies, 6]: velocity of the centre in world axes and angular velocity in body axes; or the joints'
-   * velocities, flat.
+   * [bodies, 6], velocity of the centre in world axes and angular velocity in body axes; or the joints' velocities,
+   * flat.
    */
   readonly v: readonly (readonly number[])[] | readonly number[];
 }
@@ -80,8 +80,8 @@ export interface Multibody extends MechanicalSystem, Drawn {
   /** Where a body was and how it moved, at every saved time. @throws OptionError 'unknown-body' */
   pose(trajectory: SavedMotion, body: string): PoseSeries;
   /**
-   * What a joint did to its body b, at every saved time, from the multipliers there: with schemes whose multipliers are
-   * means over the step (docs/constraints.md), so is this.
+   * Force and torque of a joint on its body b, at every saved time, from the multipliers there. For schemes whose
+   * multipliers are means over the step (docs/constraints.md), the reaction is a mean too.
    * @param params those of the run, as `simulate` takes them, where the model reads any
    * @throws OptionError 'unknown-joint', 'bad-parameter', and 'bad-multibody' in minimal coordinates with rigid
    *   contacts
@@ -109,13 +109,13 @@ export interface Multibody extends MechanicalSystem, Drawn {
   readonly momentum: Observe;
 }
 
-/** What `coordinate` of a multibody system returns. */
+/** The result of `coordinate` of a multibody system. */
 export interface JointCoordinateOf {
   readonly position: Observe;
   readonly rate: Observe;
 }
 
-/** What of a trajectory is read. */
+/** Saved values, as a trajectory has them. */
 export type SavedMotion = Pick<Trajectory, 'values'>;
 
 /**
@@ -257,7 +257,7 @@ interface Coordinates {
   readonly stored?: (at: Parameters<Observe>[0]) => tf.Tensor | undefined;
   /** The coordinate of a joint where it is one of the state's own numbers. */
   readonly inTree?: (number: number, step: number) => JointCoordinateOf | undefined;
-  /** Of a joint that has no rows. */
+  /** The reaction of a joint that has no rows. */
   readonly branch?: (trajectory: SavedMotion, number: number, params: NumericParams) => ReactionSeries | undefined;
 }
 

@@ -30,9 +30,9 @@ import type {Shape} from './shapes.js';
 const nearSchema = {
   /** Bodies, in maximal coordinates, and everything except the contacts to be found. */
   system: typed<MultibodySpec>(object),
-  /** Of bodies that may touch: the radius of a ball about the centre of mass that holds all of their shapes. */
+  /** For bodies that may touch, the radius of a ball about the centre of mass that contains all of their shapes. */
   reach: typed<{readonly [body: string]: number}>(object),
-  /** Of the ground. */
+  /** Planes of the ground. */
   planes: optional(typed<readonly Shape[]>(list), []),
   /** The contact of two bodies that come near, or of the ground with one: then it gets the plane. */
   contact: typed<(a: string, b: string, plane?: Shape) => BodyContact | RigidContact>(callable),
@@ -40,7 +40,7 @@ const nearSchema = {
   margin: positive,
 };
 
-/** What `simulateNear` makes systems of. @interface */
+/** The first argument of `simulateNear`. @interface */
 export type NearSpec = Options<typeof nearSchema>;
 
 const runSchema = {

@@ -63,14 +63,14 @@ export function requireVector(value: unknown, name: string): V3 {
   );
 }
 
-/** Of length one. @throws OptionError 'bad-multibody' where it is no direction */
+/** A direction of length one. @throws OptionError 'bad-multibody' if it is zero */
 export function requireDirection(value: unknown, name: string): V3 {
   const given = requireVector(value, name);
   if (norm(given) > 0) return scaled(1 / norm(given), given);
   throw new OptionError('bad-multibody', `${name} must be a direction, not [0, 0, 0].`);
 }
 
-/** Of length one. @throws OptionError 'bad-multibody' where it is no quaternion */
+/** A quaternion of length one. @throws OptionError 'bad-multibody' */
 export function requireRotation(value: unknown, name: string): Q4 {
   const given = value as Q4;
   if (Array.isArray(value) && value.length === 4 && value.every(Number.isFinite) && Math.hypot(...given) > 0)

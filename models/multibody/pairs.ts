@@ -28,11 +28,11 @@ export interface Pair<C extends TouchingShapes = TouchingShapes> {
 /** Points of contact [points], in the world. */
 export interface Meeting {
   readonly gap: tf.Tensor;
-  /** Of length one, from the body below to the one above. */
+  /** Direction of length one, from the body below to the one above. */
   readonly normal: Vec;
   /** Where forces act. */
   readonly point: Vec;
-  /** Of the stiffness of contacts that yield; default all of it. */
+  /** Share of the stiffness of contacts that yield; default 1. */
   readonly share?: Share;
 }
 

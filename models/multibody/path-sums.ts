@@ -1,5 +1,5 @@
 /**
- * What adds up along the paths from a tree's roots, for all its nodes at once: poses, velocities. Every other level of
+ * Sums along the paths from a tree's roots, of poses or velocities, for all its nodes at once. Every other level of
  * the tree is joined with the one above it and left out, what remains is a tree of half the depth, and the levels left
  * out follow from it: the parallel prefix sum (Blelloch 1990) on a tree. A chain of n takes 2 n operations in 2 log₂ n
  * vectors, where body by body it would take n programs of one number each.
@@ -9,7 +9,7 @@ import * as tf from '@tensorflow/tfjs';
 /** Several numbers of every node, [nodes] each. */
 export type Columns = readonly tf.Tensor[];
 
-/** Of some nodes, by constant numbers. */
+/** Columns of some nodes, by constant numbers. */
 export const pick = <T extends Columns>(columns: T, nodes: readonly number[]): T =>
   nodes.length === columns[0].shape[0] && nodes.every((node, i) => node === i)
     ? columns
@@ -58,7 +58,7 @@ export function pathSums<T extends Columns>(
   return merged(sums, rest, [...position]);
 }
 
-/** Of roots 0; parents may stand behind their children. */
+/** Depths of the nodes, 0 for roots. Parents may stand behind their children. */
 function depthsOf(parents: readonly number[]): Int32Array {
   const depths = new Int32Array(parents.length).fill(-1);
   for (const node of parents.keys()) {

@@ -15,7 +15,7 @@ import {touchesOf, type Sort} from './touches.js';
 import {dot, scale, type Vec} from './vectors.js';
 
 const contactOptions = {
-  /** Of a and of b: one of the pairs that docs/multibody.md lists. */
+  /** The shapes of a and of b: one of the pairs that docs/multibody.md lists. */
   shapes: typed<readonly [Shape, Shape]>(),
   /** μ ≥ 0; default 0. */
   friction: optional(typed<Coefficient>(), 0),
@@ -97,7 +97,7 @@ const complianceOf = (list: readonly RigidContact[]): ((params: Params) => tf.Te
     'non-negative',
   );
 
-/** What a multiplier belongs to. */
+/** The contact of a multiplier, and its place there. */
 export interface Multiplier {
   readonly contact: RigidContact;
   /** Which of the contact's points. */
@@ -134,7 +134,7 @@ function multipliersOfSort(list: readonly RigidContact[]): Multiplier[] {
 /** By the component of a multiplier, for messages. */
 const forces = ['normal', 'first tangent', 'second tangent', 'rolling, first', 'rolling, second', 'spinning'] as const;
 
-/** What messages call the rows: pairs by the names of their bodies, points by their number where a pair has several. */
+/** Names of the rows in messages, by bodies, and by the number of the point if a pair has several. */
 function namesOf(list: readonly RigidContact[]): string[] {
   const all = multipliersOfSort(list);
   const several = new Set(all.filter(({point}) => point > 0).map(({contact}) => contact));
@@ -144,14 +144,14 @@ function namesOf(list: readonly RigidContact[]): string[] {
   });
 }
 
-/** What friction opposes, by the coefficient's name. */
+/** The components that friction opposes, by the coefficient's name. */
 const frictions = [
   {name: 'friction', components: [1, 2]},
   {name: 'rolling', components: [3, 4]},
   {name: 'spinning', components: [5]},
 ] as const;
 
-/** Those that a sort has. */
+/** The frictions of a sort of contacts. */
 const frictionsOf = (list: readonly RigidContact[]): (typeof frictions)[number][] =>
   frictions.filter(({name}) => list.some(one => one[name] !== 0));
 

@@ -21,7 +21,7 @@ interface Pair {
   readonly a: number;
   readonly b: number;
 }
-/** The same point at the start, in each body's axes from its centre. */
+/** A point at the start, in each body's axes from its centre. */
 interface Points extends Pair {
   readonly onA: V3;
   readonly onB: V3;
@@ -58,7 +58,7 @@ interface Rolling extends Pair {
   readonly normal: V3;
   readonly tangents: readonly [V3, V3];
   readonly radius: number;
-  /** Of a wheel, body axes of b. */
+  /** Axis of a wheel, body axes of b. */
   readonly axis: V3 | undefined;
 }
 
@@ -167,7 +167,7 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
 const ofVelocities: ReadonlySet<Kind> = new Set<Kind>(['rolling', 'gear']);
 const kinds = Object.keys(gaps) as Kind[];
 
-/** What a row holds, for messages; of kinds with several rows by row. Coordinates are the world's. */
+/** Names of the rows of each kind in messages. Coordinates are the world's. */
 const holding: {readonly [kind in Exclude<Kind, 'custom'>]: readonly string[]} = {
   point: ['point, x', 'point, y', 'point, z'],
   angle: ['angle between axes'],
@@ -192,7 +192,7 @@ export interface Rows {
   gap(at: Instant): tf.Tensor;
   /** The rows of a joint, by its number. */
   readonly of: readonly (readonly number[])[];
-  /** What messages call each row. */
+  /** Names of the rows in messages. */
   readonly names: readonly string[];
 }
 

@@ -13,19 +13,19 @@ import {pointOfJoint, type JointRows, type Rows} from './rows.js';
 import {constants, poseOf, twistOf, type Instant} from './state.js';
 import {add, cross, neg, rotate, sub, torqueOf, type Quat, type Vec} from './vectors.js';
 
-/** Of one body, row-major. */
+/** Motion of one body, row-major. */
 export interface PoseSeries {
-  /** Of the centre of mass, world axes, [saved, 3]. */
+  /** Centre of mass, world axes, [saved, 3]. */
   readonly position: Float64Array;
   /** Quaternion, w first, [saved, 4]. */
   readonly rotation: Float64Array;
-  /** Of the centre of mass, world axes, [saved, 3]. */
+  /** Velocity of the centre of mass, world axes, [saved, 3]. */
   readonly velocity: Float64Array;
   /** Body axes, [saved, 3]. */
   readonly angularVelocity: Float64Array;
 }
 
-/** Of one joint, on its body b, world axes, row-major. */
+/** Reaction of one joint on its body b, world axes, row-major. */
 export interface ReactionSeries {
   /** [saved, 3]. */
   readonly force: Float64Array;

@@ -27,11 +27,11 @@ export interface Shape {
    * A point of a plane, the centre of a box or an ellipsoid, the origin of a surface: world coordinates at the start.
    */
   readonly at?: readonly [number, number, number];
-  /** Of a plane. */
+  /** Normal of a plane. */
   readonly normal?: readonly [number, number, number];
   /** Half edges of a box, half axes of an ellipsoid. */
   readonly half?: readonly [number, number, number];
-  /** Of a surface. */
+  /** Function of a surface. */
   readonly value?: SurfaceFunction;
 }
 
@@ -93,7 +93,7 @@ export function capsule(spec: Options<typeof capsuleOptions>): Shape {
 
 const signs = [-1, 1];
 const corners = signs.flatMap(x => signs.flatMap(y => signs.map((z): V3 => [x, y, z])));
-/** Of a box with half edges, from its centre. */
+/** Corners of a box with these half edges, from its centre. */
 export const cornersOf = (half: V3): V3[] => corners.map(([x, y, z]) => [x * half[0], y * half[1], z * half[2]]);
 
 const boxOptions = {size: lengths, ...centre};
@@ -168,7 +168,7 @@ export function implicitSurface(spec: Options<typeof surfaceOptions>): Shape {
   return {kind: 'implicitSurface', balls: () => [], ...read};
 }
 
-/** What each shape can touch. */
+/** Shapes that each shape can touch. */
 const partners: {readonly [over in ShapeKind]: readonly ShapeKind[]} = {
   sphere: ['plane', 'sphere', 'capsule', 'box', 'implicitSurface', 'heightField'],
   capsule: ['plane', 'capsule'],

@@ -17,7 +17,7 @@ export interface Pose {
 
 /** How bodies move; the ground the last. */
 export interface Twist {
-  /** Of the centre, world axes. */
+  /** Velocity of the centre, world axes. */
   readonly velocity: Vec;
   /** Body axes. */
   readonly omega: Vec;

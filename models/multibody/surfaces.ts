@@ -18,7 +18,7 @@ import {add, cross, dot, length, rotate, rotateBack, scale, sub, times, type Mat
 const iterations = 4;
 /** Further off than so many radii, the distance is that of the first step. */
 const near = 4;
-/** Of |∇f|², the least that is taken for its square where the first step ends. */
+/** Smallest slope at the end of the first step, squared and relative to |∇f|². */
 const flattest = 0.01;
 
 type Field = (at: Vec) => tf.Tensor;
@@ -118,7 +118,7 @@ const sizes: Check<readonly [number, number]> = readBy((value, name) => {
 const heightOptions = {
   /** [rows, columns], at least 2 × 2: rows along y, columns along x [length]. */
   heights: typed<Coefficient | readonly (readonly number[])[]>(),
-  /** Of the grid along x and y [length]; its middle is at `at`. */
+  /** Size of the grid along x and y [length]; its middle is at `at`. */
   size: sizes,
   /** In world coordinates at the start; default the centre of the body. */
   at: optional(vector),
@@ -133,7 +133,7 @@ const heightOptions = {
 export function heightField(spec: Options<typeof heightOptions>): Shape {
   const {size, at} = readOptions(spec, heightOptions, 'heightField', 'bad-multibody');
   const heights = coefficient(spec.heights, 'heightField: heights');
-  /** Of z − H, with derivatives by those of the weights. */
+  /** z − H with its derivatives. */
   const jet = ([x, y, z]: Vec, params: Params): Jet => {
     const grid = heights(params);
     const [rows, columns] = grid.shape;
@@ -177,7 +177,7 @@ const jets = new WeakMap<SurfaceFunction, (at: Vec, params: Params) => Jet>();
 
 interface Node {
   readonly index: tf.Tensor;
-  /** With its derivatives along the axis. */
+  /** The weight and its derivatives along the axis. */
   readonly weights: readonly tf.Tensor[];
 }
 

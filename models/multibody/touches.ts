@@ -26,7 +26,7 @@ interface SortKind {
   readonly fits: (pair: Pair) => boolean;
   /** Points of contact of a pair. */
   readonly slots: number;
-  /** Of pairs that yield or do not. */
+  /** @param yields whether the contacts are compliant */
   readonly meet: (pairs: readonly Pair[], yields: boolean) => Meet;
 }
 
@@ -86,15 +86,15 @@ export interface Gap {
   readonly normal: Vec;
   /** Where forces act, from the centres of both sides, in their body axes. */
   readonly arms: readonly [Vec, Vec];
-  /** Of the stiffness of contacts that yield; default all of it. */
+  /** Share of the stiffness of contacts that yield; default 1. */
   readonly share?: Share;
 }
 
 /** Points of contact of one sort as functions of where bodies are. */
 export class Touches {
-  /** Of every point: the bodies below, and those above. */
+  /** For every point, the bodies below and those above. */
   readonly sides: Sides;
-  /** Of every pair. */
+  /** The bodies of every pair. */
   private readonly pairs: Sides;
 
   /**
@@ -125,7 +125,7 @@ export class Touches {
     return {gap, normal, arms: [arm(on.pose(pose)), arm(of.pose(pose))], ...(share && {share})};
   }
 
-  /** Of the upper bodies' points of contact against the lower ones', world axes. */
+  /** Velocity of the upper bodies' points of contact relative to the lower ones', world axes. */
   velocity({pose, twist}: Pick<Instant, 'pose' | 'twist'>, {arms}: Gap): Vec {
     const [onA, onB] = this.sides.map((side, i) => pointVelocity(side.pose(pose), side.twist(twist), arms[i]));
     return difference(onB, onA);

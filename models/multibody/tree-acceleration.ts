@@ -14,7 +14,7 @@ import type {Local, Motion, TreeAt, TreeMotion, Velocities} from './tree-motion.
 import type {Tree} from './tree.js';
 import {add, cross, rotate, rotateBack, scale, sub, type Matrix, type Vec} from './vectors.js';
 
-/** Of a group's joints [branches, …], in axes of the bodies that they carry. */
+/** Matrices of a group's joints [branches, …], in axes of the bodies that they carry. */
 interface JointBlocks {
   /** S [6, velocities], what the joint's rates do, and its pseudoinverse; undefined of a joint without coordinates. */
   readonly freedom: {readonly axes: tf.Tensor; readonly inverse: tf.Tensor} | undefined;
@@ -69,7 +69,7 @@ function blocksOf({group, moves, position, rotation}: Local, bias: Motion): Join
 }
 
 /**
- * What acts on the bodies, [bodies] each: forces in world axes, torques in body axes; and on the joints, [velocities].
+ * Loads on the bodies, [bodies] each, forces in world axes and torques in body axes; and on the joints, [velocities].
  */
 export interface Loads {
   readonly mass: tf.Tensor;
@@ -79,11 +79,11 @@ export interface Loads {
   readonly joints: tf.Tensor | undefined;
 }
 
-/** What loads do, at a position and in a motion. */
+/** The effect of loads, at a position and in a motion. */
 export interface Accelerated {
   /** q'' [velocities]. */
   readonly rates: tf.Tensor;
-  /** Of all bodies, body axes, six numbers each: accelerations, and what their joints do to them. */
+  /** Accelerations of all bodies and the loads of their joints on them, body axes, six numbers each. */
   readonly bodies: readonly tf.Tensor[];
   readonly borne: readonly tf.Tensor[];
 }
@@ -218,7 +218,7 @@ function drives(
   });
 }
 
-/** What they do to the bodies on both sides, [bodies, 6, 1]. */
+/** Wrenches of joints' forces on the bodies on both sides, [bodies, 6, 1]. */
 const onJoints = (driven: readonly Driven[], count: number): tf.Tensor =>
   addedUp(
     driven.flatMap(({group: {bodies, parents}, push, back}) => [

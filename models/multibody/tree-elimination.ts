@@ -10,10 +10,10 @@
 import * as tf from '@tensorflow/tfjs';
 import {linalg} from '../../lib/index.js';
 
-/** Of bodies 0 … n − 1 and joints n, n + 1, …. */
+/** A tree of bodies 0 … n − 1 and joints n, n + 1, …. */
 export interface BlockTree {
   readonly bodies: number;
-  /** Of every joint: the body it carries, and the one it hangs on, −1 for the ground. */
+  /** For every joint the body it carries and the one it hangs on, −1 for the ground. */
   readonly joints: readonly {readonly body: number; readonly parent: number}[];
 }
 
@@ -29,7 +29,7 @@ interface Leaving {
 interface Round {
   /** By number of neighbours. */
   readonly leaving: readonly Leaving[];
-  /** What stays: nodes, couplings. New couplings of nodes with two neighbours come after these. */
+  /** Nodes and couplings that stay. New couplings of nodes with two neighbours come after these. */
   readonly nodes: readonly number[];
   readonly couplings: readonly number[];
   /** Where the nodes of this round stand among those that stay, then those that leave. */
@@ -38,7 +38,7 @@ interface Round {
 
 /** The order of elimination of a tree. */
 export interface Elimination {
-  /** Of joints that hang on bodies: they go before these. */
+  /** For joints that hang on bodies, whether they go before these. */
   readonly first: readonly boolean[];
   readonly rounds: readonly Round[];
 }
@@ -67,7 +67,7 @@ export function eliminationOf(tree: BlockTree): Elimination {
     const gone = new Set(leave.map(({node}) => node));
     const staying = nodes.filter(node => !gone.has(node));
     const next = new Map(staying.map((node, i) => [node, i]));
-    // What goes in one round is not joined: a coupling of a node that goes has it for its first.
+    // No two nodes of one round are neighbours: a coupling of a node that goes has it first.
     const at = new Map<number, Map<number, number>>();
     pairs.forEach(([first, second], i) => {
       if (!gone.has(first)) return;

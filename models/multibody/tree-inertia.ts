@@ -10,7 +10,7 @@ import type {TreeAt, TreeMotion} from './tree-motion.js';
 import type {Tree} from './tree.js';
 import {add, cross, dot, rotate, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
 
-/** Of the bodies, [bodies] each. */
+/** Inertia and forces of a tree, from those of its bodies, [bodies] each. */
 export interface TreeInertia {
   /** Jᵀ M_b J, [velocities, velocities], with the Jacobian J of the bodies' velocities; inertia in body axes. */
   mass(at: TreeAt, mass: tf.Tensor, inertia: Matrix): tf.Tensor;
@@ -18,7 +18,7 @@ export interface TreeInertia {
   force(at: TreeAt, force: Vec, torque: Vec): tf.Tensor;
 }
 
-/** What is constant: which bodies a velocity moves, and how. */
+/** Constants: which bodies a velocity moves, and how. */
 interface Reach {
   /** [velocities, bodies], 1 where the velocity moves the body. */
   readonly moved: Float64Array;

@@ -24,7 +24,7 @@ export interface Group {
  * One motion of a joint in axes of the parent body: a rotation, a translation, both, or the three rotations of a ball.
  */
 export interface Move {
-  /** Of every velocity. */
+  /** The axis of every velocity. */
   readonly axes: readonly Vec[];
   /** On the axes. */
   readonly point: Vec;
@@ -163,9 +163,9 @@ export class TreeMotion {
   readonly groups: readonly Group[];
   /** The parent of each body; the ground has the number of bodies. */
   readonly before: readonly number[];
-  /** The same with −1 for the ground. */
+  /** The parent of each body; −1 for the ground. */
   private readonly parents: readonly number[];
-  /** Of every body, and of every velocity, where it stands with groups one after the other. */
+  /** The place of every body and of every velocity, with groups one after the other. */
   private readonly bodyPlaces: readonly number[];
   private readonly velocityPlaces: readonly number[];
 
@@ -259,7 +259,7 @@ export class TreeMotion {
     return at.joints.map((local): Motion => {
       const {group, moves, position} = local;
       const rates = this.rates(v, local);
-      // Of the frame that has made the motions so far; its origin is `place`.
+      // The frame that has made the motions so far, with its origin at `place`.
       let omega = pick(motion.spin, group.parents);
       let [place, linear, angular] = [zeros(group), zeros(group), zeros(group)];
       const goTo = (to: Vec): void => {
@@ -291,7 +291,7 @@ export class TreeMotion {
     return {linear: vec(grounded(pathSums(this.parents, moves, add), [0, 0, 0])), angular};
   }
 
-  /** Of every velocity, [velocities]: its axis in the world, and a point on it. */
+  /** For every velocity, [velocities], its axis in the world and a point on it. */
   axes({pose, joints}: TreeAt): {readonly axis: Vec; readonly point: Vec} {
     const parts = joints.map(({group, moves}) => {
       const [x, r] = [pick(pose.position, group.parents), pick(pose.rotation, group.parents)];

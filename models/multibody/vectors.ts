@@ -59,7 +59,7 @@ export function rateOf(rotation: Quat, omega: Vec): Quat {
   return [tf.neg(dot(u, half)), ...add(scale(w, half), cross(u, half))];
 }
 
-/** What a cotangent of a quaternion is as a torque in body axes: the transpose of `rateOf`. */
+/** A cotangent of a quaternion as a torque in body axes: the transpose of `rateOf`. */
 export function torqueOf(rotation: Quat, cotangent: Quat): Vec {
   const [w, u] = parts(rotation);
   const [cw, cu] = parts(cotangent);

@@ -311,7 +311,7 @@ function driven(
   );
 }
 
-/** Of a drive, at a coordinate and its rate. */
+/** The force of a drive, at a coordinate and its rate. */
 type DriveForce = (at: {readonly position: tf.Tensor; readonly rate: tf.Tensor; readonly params: Params}) => tf.Tensor;
 
 const clipped = (x: tf.Tensor, range: readonly [number, number] | undefined): tf.Tensor =>

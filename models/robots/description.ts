@@ -31,7 +31,7 @@ export interface Freedom {
   /** The file's value of the coordinate at which the model's is zero. */
   readonly reference: number;
   readonly range: readonly [number, number] | undefined;
-  /** Of the sum of all drives' forces. */
+  /** Limits of the sum of all drives' forces. */
   readonly effort: readonly [number, number] | undefined;
   readonly armature: number;
   /** [a, b, c] of the force a v + b v |v| + c v³; what is left out is zero. */

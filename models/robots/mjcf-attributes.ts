@@ -8,7 +8,7 @@ const naming = 'name class group user';
 const actuator = 'joint jointinparent gear ctrlrange ctrllimited forcerange forcelimited inheritrange';
 /** They shape the activation, which is refused, and how MuJoCo tells lengths and delays. */
 const activation = 'actrange actlimited actearly actdim dynprm lengthrange nsample interp cranklength';
-/** Of contacts, and of the forces of a medium, which is refused. */
+/** For contacts, and for the forces of a medium, which is refused. */
 const contact =
   'fluidshape fluidcoef contype conaffinity condim priority friction solmix solref solimp margin gap surfacevel '
   + 'adhesion';

@@ -113,7 +113,7 @@ export class BodyReader {
     }
   }
 
-  /** What a body has, in its frames and outside them. */
+  /** Elements of a body, in its frames and outside them. */
   private parts({children}: Element, frame: Place, style: string | undefined): Part[] {
     return children.flatMap(element => {
       if (element.tag !== 'frame') return [{element, frame, style}];

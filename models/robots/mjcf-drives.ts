@@ -14,7 +14,7 @@ type Kind = (typeof kinds)[number];
 const isKind = (tag: string): tag is Kind => (kinds as readonly string[]).includes(tag);
 
 /**
- * What elements have set so far: force = gain₀ · control + bias₀ + bias₁ · length + bias₂ · rate, where the types are
+ * Settings of the elements so far: force = gain₀ · control + bias₀ + bias₁ · length + bias₂ · rate, where the types are
  * 'fixed' and 'affine'.
  */
 interface Setting {

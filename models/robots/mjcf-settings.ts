@@ -10,7 +10,7 @@ export interface Compiler {
   readonly sequence: string;
   readonly autolimits: boolean;
   readonly inertiaFromGeom: 'false' | 'true' | 'auto';
-  /** Of geoms that define inertias. */
+  /** Groups of the geoms that define inertias. */
   readonly groups: readonly number[];
   readonly boundMass: number;
   readonly boundInertia: number;
@@ -94,7 +94,7 @@ const leaving: {readonly [flag: string]: readonly string[]} = {
   clampctrl: ['clampctrl'],
 };
 
-/** What a file has of all that acts on the motion. */
+/** Settings that act on the motion. */
 export interface Options {
   readonly gravity: V3;
   /** Whether flags leave that in: 'equality', 'limit', 'frictionloss', 'spring', 'damper', 'actuation', 'clampctrl'. */

@@ -36,7 +36,7 @@ export function readMjcf(text: string, options: MjcfOptions = {}): RobotModel {
   const {file = 'MJCF', files, ...read} = readOptions(options, mjcfOptions, 'readMjcf', 'bad-option');
   const reader = new FileReader(file);
   const root = included(readXml(text, file), files, reader);
-  // What is in missing files explains other errors.
+  // Missing files explain other errors.
   if (read.unsupported === 'refuse') reader.finish('refuse');
   if (root.tag !== 'mujoco') reader.fail(root, `the root element must be <mujoco>, not <${root.tag}>.`);
   const compiler = compilerOf(root, reader);

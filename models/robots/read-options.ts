@@ -10,14 +10,14 @@ export const robotOptions = {
   controls: optional(typed<{readonly [name: string]: Coefficient}>(object), {}),
   /** Limits of joints as hard stops; default true. */
   limits: optional(boolean, true),
-  /** Of v in the tanh(v/scale) by which dry friction is smoothed [radians/s, or length/s]; default 0.01. */
+  /** The scale in tanh(v/scale), by which dry friction is smoothed [radians/s, or length/s]; default 0.01. */
   frictionScale: optional(positive, 0.01),
   /**
    * Inertias that break the triangle inequality A + B ≥ C of rigid bodies take the mean of their moments for each, as
    * MuJoCo does with `balanceinertia`; default false, by which they are an error.
    */
   balanceInertia: optional(boolean, false),
-  /** What is done about what is not supported: an error that names all of it, or `notes`; default 'refuse'. */
+  /** Treatment of unsupported parts: an error that names all of them (default), or `notes`. */
   unsupported: optional(oneOf('refuse', 'note'), 'refuse'),
   /** The file's name, for errors. */
   file: optional(text),

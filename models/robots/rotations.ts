@@ -31,7 +31,7 @@ export function fromEuler(angles: readonly number[], sequence: string): Q4 {
   }, identity);
 }
 
-/** Of the rotation whose columns are these axes, after Shepperd (1978): the largest component by its square. */
+/** The quaternion of the rotation with these columns, from its largest component (Shepperd 1978). */
 export function fromAxes(x: V3, y: V3, z: V3): Q4 {
   const trace = x[0] + y[1] + z[2];
   const squares = [trace, x[0] - y[1] - z[2], y[1] - x[0] - z[2], z[2] - x[0] - y[1]];

@@ -186,7 +186,7 @@ class UrdfReader {
     });
   }
 
-  /** What a type of joint has no use for is not read. */
+  /** Only elements that the type of joint uses are read. */
   private freedoms(joint: Element): Freedom[] {
     const {reader} = this;
     const kinds = ['fixed', 'revolute', 'continuous', 'prismatic', 'floating', 'planar'] as const;

@@ -90,7 +90,7 @@ export const namesWithin = ({children}: Element, tags: readonly string[]): (stri
     ...namesWithin(child, tags),
   ]);
 
-/** What numbers must be, as the end of a sentence. */
+/** A condition on numbers, as the end of a sentence. */
 export interface Condition {
   readonly must: string;
   readonly holds: (x: number) => boolean;
@@ -122,11 +122,11 @@ export class FileReader {
   /** Unsupported parts that would affect the motion. */
   unsupported(element: Element, text: string): void {
     const found = this.remark(element, text);
-    // What a default class has is met wherever it is used.
+    // A default class is met wherever it is used.
     const known = this.missing.some(one => one.file === found.file && one.line === found.line && one.text === text);
     if (!known) this.missing.push(found);
   }
-  /** What a reader of the model should know. */
+  /** A remark for readers of the model. */
   note(element: Element, text: string): void {
     this.notes.push(this.remark(element, text));
   }

@@ -1,6 +1,6 @@
 /**
- * What contacts have in common, with friction or without: their laws of impact in a time step of `moreau`. The laws
- * themselves are in impact-law.ts; here their velocities, impulses and coefficients are taken from a constraint.
+ * Contacts with and without friction in a time step of `moreau`. The laws of impact are in impact-law.ts; their
+ * velocities, impulses and coefficients are taken from a constraint here.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Node} from '../../graph/node.js';
@@ -9,7 +9,7 @@ import {affineIn, isAffineIn, type AffineFunction, type Tensors} from '../../tra
 import {constantTensor, nodeOf} from '../../trace/trace.js';
 import {complementarity} from '../constraint-kinds.js';
 import type {ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
-import {contactSoftness, derivativeSoftness} from '../contact-softness.js';
+import {contactSoftness, derivativeSoftness} from '../contact-laws.js';
 import {
   borderWidth,
   compressionRows,
@@ -23,7 +23,7 @@ import {
 import {ConstraintPart} from './part.js';
 
 /**
- * What λ is multiplied with, over what it gives a typical mass, before it is compared with velocities: any number has
+ * Factor of λ, relative to the velocity it gives a typical mass, before it is compared with velocities. Any number has
  * the same zeros, but not the same Newton iteration. Of 30 boxes that tumble to rest, 200 steps each, as many met a
  * step without convergence at the first try as 27 (0.3), 10 (1) and 5 (3): a corner of a box gives way more easily than
  * its centre.
@@ -56,7 +56,7 @@ export abstract class Contact extends ConstraintPart {
     return v => ({normal: this.rate({...at, v}), tangential: this.slip({...at, v})});
   }
 
-  /** φ' [m] and slip [m, d] at a place, which are affine in v, as λ has them; undefined where they are not affine by their operations. */
+  /** φ' [m] and slip [m, d] at a place as affine functions of v; undefined if their operations do not show that. */
   protected velocityRows({q, v, t}: Place): AffineFunction | undefined {
     const [ofQ, ofT] = [q, t].map(nodeOf);
     const known = this.known.find(one => one.q === ofQ && one.t === ofT);
@@ -78,7 +78,8 @@ export abstract class Contact extends ConstraintPart {
     const {index} = this.place;
     throw new OptionError(
       'bad-constraint',
-      `constraints[${index}]: slip must be linear in v, as its derivative by v is the direction of the friction. Here the derivative depends on v; for friction that changes with the speed write a force.`,
+      `constraints[${index}]: slip must be linear in v, as its derivative by v is the direction of the friction. `
+        + 'Here the derivative depends on v; for friction that changes with the speed write a force.',
       {constraint: index},
     );
   }
@@ -198,7 +199,7 @@ export abstract class Contact extends ConstraintPart {
     return {is: () => tf.greater(tf.broadcastTo(compliance, normal.shape), 0), yields};
   }
 
-  /** Of contacts that are springs the other: they may overlap. */
+  /** `sprung` for contacts that are springs, which may overlap, and `rigid` for others. */
   protected unlessSprung(rigid: tf.Tensor, sprung: tf.Tensor): tf.Tensor {
     const {compliance} = this;
     if (compliance === undefined) return rigid;

@@ -17,7 +17,7 @@ import type {ConstraintMotion, ImpactMultipliers, ImpactStep, Place, RowScale} f
 import type {Params} from '../params.js';
 import {checked, returned} from '../returned.js';
 
-/** What the constraints of a system share. */
+/** Parameters and motion, common to the constraints of a system. */
 export interface ConstraintContext {
   readonly params: Params;
   readonly motion?: ConstraintMotion | undefined;
@@ -115,7 +115,7 @@ export class ConstraintPart {
     return tf.zeros([this.count], 'bool');
   }
 
-  /** What one step of this acceleration does: h²a to a gap, ha to a velocity. */
+  /** The effect of one step of this acceleration: h²a on a gap, ha on a velocity. */
   instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, {regularization, give}: RowScale, h: tf.Tensor): tf.Tensor {
     const own = this.own(lambda);
     const positions = this.kind.of === 'positions';
@@ -283,7 +283,10 @@ export function gapTensor({gap}: Constraint, index: number, at: Place, context: 
   });
 }
 
-/** A function of constraints at a place, which is traced once for all places that a step asks for. @param term what errors call it */
+/**
+ * A function of constraints at a place. It is traced once for all places of a step.
+ * @param term its name in errors
+ */
 export function ofPlace(
   context: ConstraintContext,
   term: string,
