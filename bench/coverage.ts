@@ -7,7 +7,8 @@
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import {mechanics, ode, rk4, simulate, type Initial, type System} from '../lib/index.js';
-import {autoregressive, identify, likelihoodProfile, positive, posterior, white} from '../training/index.js';
+import {identify, likelihoodProfile, positive, posterior} from '../training/index.js';
+import {autoregressive, white} from '../training/identify/noise.js';
 import {gaussian} from '../training/data/noise.js';
 
 interface Case {

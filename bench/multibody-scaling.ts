@@ -8,7 +8,8 @@ import {fileURLToPath} from 'node:url';
 import type {Scheme} from '../lib/index.js';
 import {implicitMidpoint, moreau, simulate, symplecticEuler} from '../lib/index.js';
 import type {BodySpec, Multibody} from '../models/index.js';
-import {contact, multibody, plane, revolute, rigidContact, spherical, sphere} from '../models/index.js';
+import {contact, multibody, revolute, rigidContact, spherical} from '../models/index.js';
+import {plane, sphere} from '../models/multibody/shapes.js';
 
 /** The models, which multibody_mujoco.py makes too: steps of 1 ms from rest, more of few bodies, so that what a run costs once is small. */
 const cases = [

@@ -3,7 +3,8 @@
  * spheres lie in each other and in walls.
  *     npx tsx bench/pile.ts [spheres] [steps] [dt] [spheres in a row] [compliance, m/N]
  */
-import {simulateNear, plane, rigidContact, sphere, type BodySpec} from '../models/index.js';
+import {simulateNear, rigidContact, type BodySpec} from '../models/index.js';
+import {plane, sphere} from '../models/multibody/shapes.js';
 import {lawsOfBalls} from '../spec/models/multibody/laws-of-balls.js';
 
 type V3 = [number, number, number];

@@ -104,7 +104,11 @@ function robot({lib, robots}: Parts, file: string, options: object): void {
 }
 
 function boxes({lib, models}: Parts, count: number): void {
-  const {box, multibody, plane, rigidContact} = models;
+  const {
+    multibody,
+    rigidContact,
+    shapes: {box, plane},
+  } = models;
   const edge = 0.2;
   const at = (i: number): Vector => [0.01 * (i % 2), 0.01 * (i % 3), edge * (i + 0.5)];
   const cube = (i: number) => box({size: [edge, edge, edge], at: at(i)});

@@ -4,7 +4,8 @@
  *     npx tsx bench/stack.ts [boxes] [seconds]
  */
 import {moreau, simulate} from '../lib/index.js';
-import {box, multibody, plane, rigidContact, type BodySpec, type RigidContact} from '../models/index.js';
+import {multibody, rigidContact, type BodySpec, type RigidContact} from '../models/index.js';
+import {box, plane} from '../models/multibody/shapes.js';
 
 const [count, seconds, dt, edge] = [Number(process.argv[2] ?? 10), Number(process.argv[3] ?? 60), 0.02, 0.2];
 const cube = (i: number) => box({size: [edge, edge, edge], at: at(i)});

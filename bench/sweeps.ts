@@ -14,19 +14,17 @@ import {parseArgs} from 'node:util';
 import {
   bullmq,
   collect,
-  grid,
   indexed,
-  linspace,
   local,
   openStore,
   startWorker,
   sweep,
-  uniform,
   type Case,
   type Engine,
   type Row,
   type Sweep,
 } from '../sweep/index.js';
+import {grid, linspace, uniform} from '../sweep/cases.js';
 import {findTask, jobOf} from '../sweep/task.js';
 import {freePort, serverProgram, startServer, type Server} from '../spec/sweep/server.js';
 

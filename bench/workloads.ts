@@ -6,7 +6,8 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Initial, NumericParams, SimulateOptions, System} from '../lib/index.js';
 import {implicitMidpoint, mechanics} from '../lib/index.js';
-import {springMesh, rodChain} from '../models/index.js';
+import {springMesh} from '../models/index.js';
+import {rodChain} from '../models/linkages.js';
 import {layer} from './weights.js';
 
 /** Runs and their gradients, defined here. */

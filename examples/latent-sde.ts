@@ -10,15 +10,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {EncoderAt, ObjectiveAt, Params, SdeSystem, Simulation} from '../lib/index.js';
 import {brownianPath, ode, sde, signal, simulate, sra1} from '../lib/index.js';
 import {mlp, type Mlp} from '../models/index.js';
-import {
-  adam,
-  cosineDecay,
-  kalmanSmoother,
-  train,
-  trainingStep,
-  type Chart,
-  type TrainingResult,
-} from '../training/index.js';
+import {adam, cosineDecay, kalman, train, trainingStep, type Chart, type TrainingResult} from '../training/index.js';
 import {printTable, script, shown, type ScriptArguments} from './script.js';
 
 /** Grid of the runs; observations lie on it. */
@@ -201,7 +193,7 @@ function exact(
   rate: number,
   drive: number,
 ): Pick<LatentTraining, 'likelihood' | 'smoothed' | 'deviations' | 'rate' | 'drive'> {
-  const {logLikelihood, smoothed} = kalmanSmoother({
+  const {logLikelihood, smoothed} = kalman.smoother({
     system: ode(({y: z}) => tf.mul(z, -rate)),
     data: {t, y},
     initial: {y: 0, t: 0},

@@ -10,7 +10,6 @@ import {ode, simulate, tsit5} from '../lib/index.js';
 import {mlp} from '../models/index.js';
 import {gaussian} from '../training/data/noise.js';
 import {
-  errorText,
   exponentialDecay,
   identify,
   measuredText,
@@ -180,7 +179,7 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
     ...names.map(name => [
       `${name} (${meanings[name]})`,
       measuredText(number(fit.estimate, name), number(fit.standardError, name)),
-      errorText(number(fit.standardError, name)),
+      number(fit.standardError, name).toPrecision(2),
       String(published[name]),
     ]),
   ]);

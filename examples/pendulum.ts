@@ -12,7 +12,6 @@ import {mechanics, rk4, simulate} from '../lib/index.js';
 import type {Params} from '../lib/index.js';
 import {gaussian} from '../training/data/noise.js';
 import {
-  errorText,
   free,
   identify,
   levenbergMarquardt,
@@ -171,7 +170,7 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
     ...names.map(name => [
       name,
       measuredText(found.estimate[name] as number, found.standardError[name] as number),
-      errorText(found.standardError[name] as number),
+      (found.standardError[name] as number).toPrecision(2),
       ...(path === undefined ? [String(truth[name])] : []),
     ]),
   ]);

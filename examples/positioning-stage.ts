@@ -8,18 +8,16 @@
 import * as tf from '@tensorflow/tfjs';
 import {type Observe, DataError, implicitMidpoint, mechanics, OptionError, signal, simulate} from '../lib/index.js';
 import {
-  errorText,
   free,
   identify,
   measuredText,
-  numberText,
   positive,
   readTable,
   type Identification,
   type IdentificationProblem,
   type ReportDetails,
 } from '../training/index.js';
-import {fixedText, quantityText} from '../training/report/number-text.js';
+import {fixedText, quantityText, errorText, numberText} from '../training/report/number-text.js';
 import {printTable, rms, script, shown, type ScriptArguments} from './script.js';
 import {commonStep} from '../training/identify/sampling.js';
 import {noisy, positioningNoise, positioningReference} from './positioning-reference.js';

@@ -5,7 +5,9 @@
  *
  *     npx tsx examples/silverbox-black-box.ts [SNLS80mV.csv]      columns V1 and V2; without it a record is made here
  */
-import {neuralStateSpace, writeReport, type NeuralStateSpace} from '../training/index.js';
+import {mkdir, writeFile} from 'node:fs/promises';
+import path from 'node:path';
+import {neuralStateSpace, renderReport, type NeuralStateSpace} from '../training/index.js';
 import {part} from './benchmarks/protocol.js';
 import {printTable, progress, script, type ScriptArguments} from './script.js';
 import {dt, made, measured, type Silverbox} from './silverbox.js';
@@ -28,8 +30,8 @@ export function learn({train}: Silverbox, epochs: number, show: (text: string) =
   });
 }
 
-export async function main({path, report, short}: ScriptArguments): Promise<void> {
-  const box = path === undefined ? made(short ? 1200 : 20_000) : await measured(path);
+export async function main({path: file, report, short}: ScriptArguments): Promise<void> {
+  const box = file === undefined ? made(short ? 1200 : 20_000) : await measured(file);
   const {update, finish} = progress('Learning');
   const model = await learn(box, short ? 2 : 60, update);
   finish();
@@ -40,7 +42,7 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
     ['root mean square error', 'multisine, test', 'arrow'],
     ['neural state space, 2 states', volts(judged.multisine.rmse), volts(judged.arrow.rmse)],
   ]);
-  await writeReport(report, {
+  const page = renderReport({
     title: box.title,
     description: "x' = f(x, u)/τ, y = h(x) by networks, the state at the start from 8 samples by another.",
     parameters: [],
@@ -56,6 +58,8 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
       `Weights of epoch ${model.best} of ${model.history.length}, whose free run over the validation part was best.`,
     ],
   });
+  await mkdir(path.dirname(report), {recursive: true});
+  await writeFile(report, page);
   model.dispose();
   console.log(`Report: ${report}`);
 }

@@ -28,7 +28,7 @@ const actuatorOptions = {
   ...actingOptions,
 };
 
-/** The argument of `firstOrderActuator`. @interface */
+/** The argument of `actuators.firstOrder`. @interface */
 export type FirstOrderActuatorSpec<Z extends string = 'actuator'> = Options<typeof actuatorOptions> & {
   readonly name?: Z;
 };
@@ -40,15 +40,15 @@ export type FirstOrderActuatorSpec<Z extends string = 'actuator'> = Options<type
 export function firstOrderActuator<const Z extends string = 'actuator'>(
   spec: FirstOrderActuatorSpec<Z>,
 ): TermWithStates<Z> {
-  const {command, timeConstant, gain, initial, ...read} = readOptions(spec, actuatorOptions, 'firstOrderActuator');
+  const {command, timeConstant, gain, initial, ...read} = readOptions(spec, actuatorOptions, 'actuators.firstOrder');
   const name = read.name as Z;
-  const on = coordinate(spec, 'firstOrderActuator');
+  const on = coordinate(spec, 'actuators.firstOrder');
   return {
     force: at => on.force(stateOf(at, name), at.q),
     states: oneState(name, initial, at => {
       const f = stateOf(at, name);
-      const given = requireTensor(command(at), 'firstOrderActuator: the command');
-      const asked = fitting(given, f.shape, 'firstOrderActuator: the command', 'the state');
+      const given = requireTensor(command(at), 'actuators.firstOrder: the command');
+      const asked = fitting(given, f.shape, 'actuators.firstOrder: the command', 'the state');
       const target = tf.mul(gain(at.params, f.shape, 'the state'), asked);
       return tf.div(tf.sub(target, f), timeConstant(at.params, f.shape, 'the state'));
     }),

@@ -12,7 +12,7 @@ export const standardGravity = 9.80665;
 const gravityOptions = {
   /** As given to `mechanics`; it may depend on params, not on q. */
   mass: typed<Mass>(numeric),
-  /** [length / time²]; default `standardGravity`, in SI. */
+  /** [length / time²]; default 9.80665, in SI. */
   g: optional(quantity(), standardGravity),
   /**
    * Direction of gravity: a unit vector that broadcasts to q, such as [0, -1] or [0, 0, -1] for [particles, dim], or ±1

@@ -34,7 +34,7 @@ const rodChainOptions = {
   length: optional(typed<Coefficient>(), 1),
   /** Mass of each moving point [mass], one number or [points]; default 1. */
   mass: optional(typed<Coefficient>(), 1),
-  /** [length / time²]; default `standardGravity`. Downwards is −y in the plane, −z in space. */
+  /** [length / time²]; default 9.80665. Downwards is −y in the plane, −z in space. */
   g: optional(typed<Coefficient>(), standardGravity),
   /** Compliance of each rod [length / force]; default: rigid. */
   compliance: optional(typed<Compliance>()),
@@ -86,7 +86,7 @@ const fourBarsOptions = {
   length: optional(positive, 1),
   /** Mass of each bar [mass]; default 1. */
   mass: optional(quantity('positive'), 1),
-  /** [length / time²]; default `standardGravity`. */
+  /** [length / time²]; default 9.80665. */
   g: optional(typed<Coefficient>(), standardGravity),
   /** Initial velocity of the first upper joint along x [length / time]; default 1. */
   speed: optional(finite, 1),

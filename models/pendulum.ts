@@ -16,7 +16,7 @@ const pendulumOptions = {
   length: quantity('positive'),
   /** [mass]; default 1. */
   mass: optional(quantity('positive'), 1),
-  /** [length / time²]; default `standardGravity`, in SI. */
+  /** [length / time²]; default 9.80665, in SI. */
   g: optional(quantity(), standardGravity),
   /** Damping of the hinge [torque · time]; default 0. */
   damping: optional(typed<Coefficient>()),
@@ -80,7 +80,7 @@ const doubleOptions = {
   lengths: pair('positive'),
   /** [2]; default [1, 1]. */
   masses: optional(pair('positive'), [1, 1]),
-  /** [length / time²]; default `standardGravity`, in SI. */
+  /** [length / time²]; default 9.80665, in SI. */
   g: optional(quantity(), standardGravity),
   /**
    * Damping of the hinges [2] [torque · time], the upper between rod and ground, the lower between the rods; default

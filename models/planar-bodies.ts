@@ -27,16 +27,16 @@ export type PlanarBodiesSpec = Options<typeof planarOptions>;
  * @throws OptionError 'bad-coefficient'; ShapeError 'planar-shape', 'coefficient-shape' when traced
  */
 export function planarMass(spec: PlanarBodiesSpec): Mass {
-  const {mass, inertia} = readOptions(spec, planarOptions, 'planarMass');
+  const {mass, inertia} = readOptions(spec, planarOptions, 'planarBodies.mass');
   return ({q, params}) => {
-    const bodies = requirePlanar(q, 'planarMass');
+    const bodies = requirePlanar(q, 'planarBodies.mass');
     const column = (read: typeof mass): tf.Tensor =>
       tf.reshape(tf.broadcastTo(read(params, [bodies], 'the bodies'), [bodies]), [bodies, 1]);
     return tf.concat([column(mass), column(mass), column(inertia)], 1);
   };
 }
 
-/** Weight of planar bodies along −y; g [length / time²], default `standardGravity`. */
+/** Weight of planar bodies along −y; g [length / time²], default 9.80665. */
 export function planarGravity(mass: Mass, g: Coefficient = standardGravity): ConservativeTerm {
   return gravity({mass, g, direction: [0, -1, 0]});
 }

@@ -19,9 +19,9 @@ import {
 } from '../lib/checks.js';
 import type {Trajectory, System} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
-import {historyChart, lineChart, numberText, residualChart, type Series} from '../training/index.js';
+import {lineChart, type Series} from '../training/index.js';
 import type {SeriesName} from '../lib/internal.js';
-import type {LossHistory} from '../training/internal.js';
+import {type LossHistory, historyChart, numberText, residualChart} from '../training/internal.js';
 
 export const lookOptions = {
   title: optional(text),

@@ -12,7 +12,8 @@ import {
   type Options,
 } from '../lib/checks.js';
 import {OptionError} from '../lib/index.js';
-import {lineChart, numberText, type Series} from '../training/index.js';
+import {lineChart, type Series} from '../training/index.js';
+import {numberText} from '../training/internal.js';
 import {lookOf, lookOptions} from './charts.js';
 
 const axis = nested({name: text, values: numbers, unit: optional(text)}, 'bad-option');

@@ -3,7 +3,7 @@ import {expect} from 'chai';
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import {OptionError} from '../lib/errors.js';
 import {seeded} from '../lib/random.js';
-import {latinHypercube, uniform} from '../sweep/index.js';
+import {latinHypercube, uniform} from '../sweep/cases.js';
 import {gaussian} from '../training/data/noise.js';
 import {Random} from '../training/train/random.js';
 

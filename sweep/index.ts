@@ -3,16 +3,18 @@
  * with one store of results. For Node alone.
  */
 export {bullmq} from './bullmq.js';
-export {grid, latinHypercube, linspace, logspace, sobol, tableCases, uniform, type Case} from './cases.js';
+export type {Case} from './cases.js';
 export {clusterScripts} from './cluster-script.js';
 export {collect} from './collect.js';
 export type {Engine} from './engine.js';
 export {fitSweep} from './fit-sweep.js';
 export {successiveHalving} from './halving.js';
 export {indexed, local} from './local.js';
-export {sweepPage, writePage} from './page.js';
+export {writePage} from './page.js';
 export type {QueueConnection} from './queue.js';
 export {startWorker, type QueueWorker} from './queue-worker.js';
-export {openStore, Store, type Failure, type Row, type StoreStatus} from './store.js';
+export {openStore, type Failure, type Row, type Store, type StoreStatus} from './store.js';
 export {sweep, type CaseGenerator, type Sweep, type SweepOptions, type SweepProgress} from './sweep.js';
 export type {Job, Task, TaskContext, TaskFunction} from './task.js';
+/** Lists of cases: grids, random and quasi-random designs, the rows of a table. */
+export * as cases from './case-lists.js';

@@ -23,50 +23,41 @@ export {
   type SparseRegressionProblem,
 } from './identify/sparse-regression.js';
 export type {LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult} from './identify/least-squares-problem.js';
-export {
-  fisherInformation,
-  identifiability,
-  rankExperiments,
-  type Experiment,
-  type ExperimentProblem,
-  type FisherInformation,
-  type Identifiability,
-  type RankedExperiment,
+export type {
+  Experiment,
+  ExperimentProblem,
+  FisherInformation,
+  Identifiability,
+  RankedExperiment,
 } from './estimate/information.js';
 export {lbfgs, type QuasiNewton} from './identify/lbfgs.js';
 export type {EarlyStopping} from './identify/early-stopping.js';
 export type {Minimum} from './identify/starts.js';
 export type {NoiseDensity, NoiseModel} from './identify/density.js';
-export {autoregressive, huber, quantized, studentT, white, type Noise} from './identify/noise.js';
+export type {Noise} from './identify/noise.js';
 export {posterior} from './estimate/posterior.js';
 export type {Posterior} from './estimate/posterior-page.js';
-export {posteriorCharts} from './estimate/posterior-page.js';
-export {sampleDensity, type Chain, type SamplingOptions} from './estimate/sample-density.js';
+export type {Chain, SamplingOptions} from './estimate/sample-density.js';
 export type {LogDensity} from './estimate/nuts.js';
-export {bulkSize, meanSize, rHat, tailSize} from './estimate/draws.js';
-export {likelihoodProfile, profileChart, type LikelihoodProfile} from './estimate/profile.js';
+export {likelihoodProfile, type LikelihoodProfile} from './estimate/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
 export {bounded, fixed, free, positive, type Fixed, type Parameter, type Parameters} from './identify/parameters.js';
 export {estimatedTree, freeTree, type ParameterTree} from './identify/parameter-trees.js';
 export type {Prior} from './identify/parameters.js';
-export {errorText, measuredText, numberText} from './report/number-text.js';
-export {chartStyle, lineChart, type Chart, type Series} from './report/plot.js';
-export {historyChart, residualChart} from './report/charts.js';
-export type {RowQr} from './identify/row-qr.js';
+export {measuredText} from './report/number-text.js';
+export {lineChart, type Chart, type Series} from './report/plot.js';
 export type {MeasuredRecord} from './identify/records.js';
 export type {Validation} from './identify/validation.js';
-export {renderFragment, renderReport, writeReport, type Report} from './report/report.js';
-export {autocorrelation, goodnessOfFit, histogram} from './report/residual-statistics.js';
+export {renderReport, type Report} from './report/report.js';
+export {goodnessOfFit} from './report/residual-statistics.js';
 export {neuralStateSpace, type NeuralStateSpace, type NeuralStateSpaceProblem} from './train/neural-state-space.js';
 export type {InputOutputRecord} from './train/sections.js';
 export {identifyByInnovations, type InnovationsFit, type InnovationsProblem} from './estimate/innovations.js';
-export {kalmanFilter, kalmanSmoother, type EstimatedStates, type Filtered, type Smoothed} from './estimate/kalman.js';
-export {extended, unscented} from './estimate/linearization.js';
+export type {EstimatedStates, Filtered, Smoothed} from './estimate/kalman.js';
 export type {Covariance} from './estimate/covariance.js';
 export type {EstimationProblem} from './estimate/problem.js';
 export {arraysOf, type NumpyArray} from './data/npz.js';
-export {decimate, resample, stillSamples, upsample, type Resampled} from './data/resample.js';
-export {sampleTimes} from './data/sample-times.js';
+export type {Resampled} from './data/resample.js';
 export {signal} from '../lib/index.js';
 export {readTable, tableChunks, type Table} from './data/table.js';
 export {type TableOptions} from './data/table-options.js';
@@ -77,7 +68,6 @@ export {modelFiles} from './train/model-files.js';
 export type {Change} from './train/problem.js';
 export type {Metrics} from './train/metrics.js';
 export type {TrainingProblem, TrainingProgress} from './train/problem.js';
-export type {Random} from './train/random.js';
 export {
   randomizedSmoothing,
   type ObjectiveEvaluation,
@@ -87,7 +77,6 @@ export {
 export {cosineDecay, exponentialDecay, type Schedule} from './train/schedules.js';
 export {segments, type Segment} from './train/segments.js';
 export {train} from './train/train.js';
-export {maskedDifference, maskedMeanSquare} from './train/masked.js';
 export {sampleRows} from './train/row-samples.js';
 export {
   trainingStep,
@@ -99,3 +88,15 @@ export {
 } from './train/training-step.js';
 export {adamW, sgd, type RuleState, type UpdateRule} from './train/update-rules.js';
 export type {TrainingResult} from './train/training-report.js';
+/** Errors of measurements, for `identify({noise})`. */
+export * as noise from './identify/noise-kinds.js';
+/** State estimation: Kalman filter and smoother, and how they linearize. */
+export * as kalman from './estimate/kalman-filters.js';
+/** Sampled series: an even clock, fewer or more samples, units of times, the still start of a record. */
+export * as samples from './data/samples.js';
+/** Differences and losses that leave out NaN, for records with gaps. */
+export * as masked from './train/masked-losses.js';
+/** What a planned record can tell about the parameters. */
+export * as experiments from './estimate/experiments.js';
+/** Markov chain Monte Carlo: the sampler alone, and diagnostics of chains from any source. */
+export * as mcmc from './estimate/mcmc.js';

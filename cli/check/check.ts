@@ -5,7 +5,7 @@
  */
 import {OptionError, simulate, StiffgradError, type Trajectory, type System} from '../../lib/index.js';
 import {jacobianPattern, type JacobianPattern} from '../../plot/index.js';
-import {numberText} from '../../training/index.js';
+import {numberText} from '../../training/internal.js';
 import type {ModelFile} from '../model-file.js';
 import {runOptions} from '../options.js';
 import {derivatives, massMatrix} from './derivatives.js';

@@ -3,7 +3,7 @@
  * ones.
  */
 import {StiffgradError} from '../../lib/index.js';
-import {numberText} from '../../training/index.js';
+import {numberText} from '../../training/internal.js';
 import type {Finding} from './finding.js';
 import type {Named, Term} from './term.js';
 

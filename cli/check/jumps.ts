@@ -3,7 +3,7 @@
  * does not. Looked for along the path of a run, or across the start where there is none.
  */
 import type {Trajectory, System} from '../../lib/index.js';
-import {numberText} from '../../training/index.js';
+import {numberText} from '../../training/internal.js';
 import type {Finding} from './finding.js';
 import {pointNear} from './derivatives.js';
 import type {Named, Term} from './term.js';

@@ -10,7 +10,7 @@
  * cross-validation on the training records.
  */
 import {OptionError, signal, type Signal} from '../../lib/index.js';
-import {readTable, upsample, type Identification, type MeasuredRecord} from '../../training/index.js';
+import {readTable, samples, type Identification, type MeasuredRecord} from '../../training/index.js';
 import {printTable, program} from '../script.js';
 
 /** An experiment: evenly spaced times in s, one input, one output. */
@@ -84,7 +84,7 @@ export const clock = (samples: number, dt: number): Float64Array =>
 
 /** A sampled input with a bandwidth near its Nyquist frequency, interpolated to `finer` points per sample. */
 export function bandLimited(u: Float64Array, dt: number, finer: number): Signal {
-  const fine = upsample(u, finer);
+  const fine = samples.upsample(u, finer);
   return signal(clock(fine.length, dt / finer), fine, 'cubic');
 }
 

@@ -24,17 +24,6 @@ export {
 } from './joints.js';
 export {multibody, type Multibody, type MultibodySpec} from './multibody.js';
 export {rigidContact, type RigidContact} from './rigid-contacts.js';
-export {
-  box,
-  capsule,
-  ellipsoid,
-  hull,
-  implicitSurface,
-  plane,
-  sphere,
-  type Shape,
-  type SurfaceFunction,
-} from './shapes.js';
-export {heightField} from './surfaces.js';
+export type {Shape, SurfaceFunction} from './shapes.js';
 export type {PoseSeries, ReactionSeries} from './series.js';
 export {simulateNear, type NearPiece, type NearRun, type NearSpec} from './near.js';

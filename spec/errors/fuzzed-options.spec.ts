@@ -12,7 +12,13 @@ type Loose = (...args: unknown[]) => unknown;
 type Given = Readonly<Record<string, unknown>>;
 const {mechanics, ode, StiffgradError} = stiffgrad;
 const lib = stiffgrad as unknown as Record<string, Loose>;
-const model = models as unknown as Record<string, Loose>;
+const model = {
+  ...models,
+  ...models.friction,
+  ...models.linkages,
+  ...models.particles,
+  planarMass: models.planarBodies.mass,
+} as unknown as Record<string, Loose>;
 const train = training as unknown as Record<string, Loose>;
 
 const zero = ({q}: {q: tf.Tensor}): tf.Tensor => tf.zerosLike(q);
@@ -190,7 +196,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
     {at: Float64Array.of(1), sigma: 1, samples: 4, seed: 1, order: 'zeroth'},
   ],
   sampleTimes: [
-    options => train.sampleTimes(Float64Array.of(0, 1, 2), 't', options),
+    options => training.samples.times(Float64Array.of(0, 1, 2), 't', options as never),
     {unit: 's', interval: 1, gaps: 'allow'},
   ],
   segments: [options => train.segments({t: [0, 1, 2]}, options), {length: 2, stride: 1}],

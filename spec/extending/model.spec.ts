@@ -14,11 +14,10 @@ import {
 import {
   coefficient,
   damper,
-  dampers,
   drivenBy,
   harmonic,
   mechanicalEnergy,
-  springs,
+  particles,
   type Coefficient,
   type Drive,
   type Energy,
@@ -54,9 +53,9 @@ function quarterCar({
   const system = mechanics({
     mass: ({params}) => tf.stack(masses.map(mass => mass(params))),
     forces: [
-      springs({edges: [[0, 1]], stiffness: suspension}),
-      springs({edges: [[1, 2]], fixed: [0], stiffness: tyre}),
-      dampers({edges: [[0, 1]], coefficient: damping}),
+      particles.springs({edges: [[0, 1]], stiffness: suspension}),
+      particles.springs({edges: [[1, 2]], fixed: [0], stiffness: tyre}),
+      particles.dampers({edges: [[0, 1]], coefficient: damping}),
       ...(road === undefined
         ? []
         : [drivenBy(road, {gain: (params: Params) => tf.mul(stiffness(params), tf.tensor1d([0, 1]))})]),

@@ -19,7 +19,7 @@ import {
   simulate,
   trapezoid,
 } from '../../lib/index.js';
-import {fourBars, rodChain, sliderCrank} from '../../models/index.js';
+import {fourBars, rodChain, sliderCrank} from '../../models/linkages.js';
 import {carAxis, carAxisStart} from '../scheme/car-axis.js';
 import {largest} from '../simulate/numbers.js';
 

@@ -3,7 +3,8 @@ import type * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {equilibrium, implicitMidpoint, newton, simulate} from '../../lib/index.js';
 import type {ChainSpec} from '../../models/chain.js';
-import {chain, springs} from '../../models/index.js';
+import {chain} from '../../models/index.js';
+import {springs} from '../../models/springs.js';
 import {draw, largest, norm, relative, stream} from '../simulate/numbers.js';
 import {forcesOf, gradientOf} from './evaluate.js';
 

@@ -5,16 +5,10 @@ import type {ForceTerm, StiffgradError} from '../../lib/index.js';
 import {mechanics, OptionError, ShapeError, simulate} from '../../lib/index.js';
 import type {Edge, SpringLaw} from '../../models/index.js';
 import {
-  cables,
   chain,
-  contacts,
-  coulomb,
   damper,
-  dampers,
   doublePendulum,
   drivenBy,
-  edgeLengths,
-  fourBars,
   gravity,
   harmonic,
   mechanicalEnergy,
@@ -24,17 +18,16 @@ import {
   neuralForce,
   neuralPotential,
   pendulum,
-  planarMass,
-  planeContact,
   ramp,
   rayleigh,
-  rodChain,
-  distanceConstraints,
-  sliderCrank,
   spring,
-  springs,
-  stribeck,
 } from '../../models/index.js';
+import {cables, contacts, planeContact, distanceConstraints} from '../../models/links.js';
+import {coulomb, stribeck} from '../../models/friction.js';
+import {dampers, springs} from '../../models/springs.js';
+import {edgeLengths} from '../../models/edges.js';
+import {fourBars, rodChain, sliderCrank} from '../../models/linkages.js';
+import {planarMass} from '../../models/planar-bodies.js';
 import {valueOf} from './evaluate.js';
 
 type Failure = [code: string, error: typeof StiffgradError, run: () => unknown];

@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, mechanics, simulate, trapezoid} from '../../lib/index.js';
-import {coulomb, drivenBy, spring, stribeck} from '../../models/index.js';
+import {drivenBy, spring} from '../../models/index.js';
+import {coulomb, stribeck} from '../../models/friction.js';
 import {valueOf} from './evaluate.js';
 
 const curve = {coulomb: 2, static: 3, stribeckVelocity: 0.1, viscous: 0.5, velocityScale: 1e-3};

@@ -6,9 +6,7 @@ import {implicitMidpoint, mechanics, newton, simulate} from '../../lib/index.js'
 import type {Coefficient} from '../../models/index.js';
 import {
   chain,
-  coulomb,
   damper,
-  dampers,
   doublePendulum,
   drivenBy,
   gravity,
@@ -22,9 +20,9 @@ import {
   ramp,
   rayleigh,
   spring,
-  springs,
-  stribeck,
 } from '../../models/index.js';
+import {coulomb, stribeck} from '../../models/friction.js';
+import {dampers, springs} from '../../models/springs.js';
 import {draw, slope, stream} from '../simulate/numbers.js';
 import {shaped} from './evaluate.js';
 

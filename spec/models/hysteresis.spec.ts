@@ -2,19 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {gaussLegendre, implicitMidpoint, mechanics, radauIIA5, simulate, trapezoid} from '../../lib/index.js';
-import {
-  boucWen,
-  clearance,
-  dcMotor,
-  delayLine,
-  drivenBy,
-  firstOrderActuator,
-  luGre,
-  maxwellSlip,
-  playOperator,
-  spring,
-  stopOperator,
-} from '../../models/index.js';
+import {clearance, drivenBy, spring} from '../../models/index.js';
+import {boucWen, maxwellSlip, playOperator, stopOperator} from '../../models/hysteresis.js';
+import {dcMotor, delayLine, firstOrderActuator} from '../../models/actuators.js';
+import {luGre} from '../../models/lugre.js';
 import type {Numeric, Params} from '../../lib/index.js';
 import {valueOf} from './evaluate.js';
 import {slow} from '../tiers.js';

@@ -3,7 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {ForceTerm, MechanicalSystem, Params, Scheme} from '../../lib/index.js';
 import {implicitMidpoint, newton, rk4, ShapeError, simulate} from '../../lib/index.js';
-import {doublePendulum, pendulum, standardGravity} from '../../models/index.js';
+import {doublePendulum, pendulum} from '../../models/index.js';
+import {standardGravity} from '../../models/gravity.js';
 import {difference, draw, largest, order, richardson, stream} from '../simulate/numbers.js';
 import {forcesOf, gradientOf, valueOf} from './evaluate.js';
 

@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {mechanics, rk4, simulate} from '../../lib/index.js';
-import {planarGravity, planarMass, withFigure} from '../../models/index.js';
+import {withFigure} from '../../models/index.js';
+import {planarGravity, planarMass} from '../../models/planar-bodies.js';
 import {animate} from '../../plot/index.js';
 
 describe('planar bodies', () => {

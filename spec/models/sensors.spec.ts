@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {mechanics, ode, OptionError, radauIIA5, rk4, ShapeError, simulate} from '../../lib/index.js';
-import {calibrated, delayLine, firstOrderLag} from '../../models/index.js';
+import {calibrated, firstOrderLag} from '../../models/sensors.js';
+import {delayLine} from '../../models/actuators.js';
 import type {Params} from '../../lib/index.js';
 import {free, identify, positive} from '../../training/index.js';
 import {gaussian} from '../../training/data/noise.js';

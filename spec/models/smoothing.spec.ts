@@ -10,7 +10,9 @@ import {
   simulate,
   unilateral,
 } from '../../lib/index.js';
-import {contact, coulomb, multibody, plane, sphere} from '../../models/index.js';
+import {contact, multibody} from '../../models/index.js';
+import {coulomb} from '../../models/friction.js';
+import {plane, sphere} from '../../models/multibody/shapes.js';
 import {slow} from '../tiers.js';
 
 const g = 9.81;

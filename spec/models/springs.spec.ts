@@ -4,18 +4,10 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {equilibrium, implicitMidpoint, mechanics, newton, simulate, SingularMatrixError} from '../../lib/index.js';
 import type {ConservativeTerm, SpringLaw} from '../../models/index.js';
-import {
-  conservative,
-  damper,
-  dampers,
-  edgeLengths,
-  gravity,
-  mechanicalEnergy,
-  rayleigh,
-  spring,
-  springs,
-  standardGravity,
-} from '../../models/index.js';
+import {conservative, damper, gravity, mechanicalEnergy, rayleigh, spring} from '../../models/index.js';
+import {dampers, springs} from '../../models/springs.js';
+import {edgeLengths} from '../../models/edges.js';
+import {standardGravity} from '../../models/gravity.js';
 import {draw, largest, relative, stream} from '../simulate/numbers.js';
 import {gradientOf, shaped, valueOf} from './evaluate.js';
 import {runs} from '../property.js';

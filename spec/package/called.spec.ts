@@ -10,6 +10,7 @@ import * as plot from '../../plot/index.js';
 import * as sweep from '../../sweep/index.js';
 import * as training from '../../training/index.js';
 import {usesIn, type Uses} from './calls.js';
+import {exportedValues} from './exported.js';
 import {filesBelow, readText} from './sources.js';
 
 const entryPoints: Readonly<Record<string, readonly [folder: string, exported: Readonly<Record<string, unknown>>]>> = {
@@ -38,8 +39,10 @@ describe('the quick tier', () => {
   for (const [entry, [folder, exported]] of Object.entries(entryPoints))
     it(`calls every exported value of ${entry}`, () => {
       const files = [...uses].filter(([file]) => file.startsWith(`${folder}/`)).map(([, names]) => names);
-      const missing = Object.entries(exported).filter(
-        ([name, value]) => !files.some(names => isUsed(names, name, value)),
+      // A spec may import a function of a group from its file, under the name that it has there.
+      const missing = [...exportedValues(exported)].filter(
+        ([name, value]) =>
+          !files.some(names => isUsed(names, name.includes('.') ? (value as {name: string}).name : name, value)),
       );
       expect(missing.map(([name]) => name)).to.deep.equal([]);
     });

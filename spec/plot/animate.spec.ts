@@ -5,17 +5,8 @@
 import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
 import {frictionalContact, mechanics, moreau, OptionError, ShapeError, simulate, unilateral} from '../../lib/index.js';
-import {
-  chain,
-  doublePendulum,
-  fourBars,
-  pendulum,
-  rodChain,
-  sliderCrank,
-  springMesh,
-  type Drawn,
-  type Figure,
-} from '../../models/index.js';
+import {chain, doublePendulum, pendulum, springMesh, type Drawn, type Figure} from '../../models/index.js';
+import {fourBars, rodChain, sliderCrank} from '../../models/linkages.js';
 import {animate} from '../../plot/index.js';
 import {chromiumOrSkip, pageText} from '../package/chromium.js';
 import {elementsOf} from '../training/well-formed.js';

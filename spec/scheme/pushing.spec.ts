@@ -5,7 +5,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {frictionalContact, mechanics, moreau, simulate} from '../../lib/index.js';
-import {multibody, plane, rigidContact, sphere} from '../../models/index.js';
+import {multibody, rigidContact} from '../../models/index.js';
+import {plane, sphere} from '../../models/multibody/shapes.js';
 import {slow} from '../tiers.js';
 
 const g = 9.81;

@@ -11,7 +11,9 @@ import {
   nonholonomic,
   unilateral,
 } from '../../lib/index.js';
-import {cables, contacts, gravity, planeContact, rodChain, distanceConstraints} from '../../models/index.js';
+import {gravity} from '../../models/index.js';
+import {cables, contacts, planeContact, distanceConstraints} from '../../models/links.js';
+import {rodChain} from '../../models/linkages.js';
 import {order, richardson} from './numbers.js';
 import {slow} from '../tiers.js';
 

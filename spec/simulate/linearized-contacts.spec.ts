@@ -14,7 +14,8 @@ import {
   unilateral,
   type MechanicalSystem,
 } from '../../lib/index.js';
-import {multibody, plane, revolute, rigidContact, sphere} from '../../models/index.js';
+import {multibody, revolute, rigidContact} from '../../models/index.js';
+import {plane, sphere} from '../../models/multibody/shapes.js';
 import {slow} from '../tiers.js';
 
 const [spring, weight, compliance] = [4, 1, 0.01];

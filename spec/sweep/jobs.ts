@@ -1,6 +1,7 @@
 /** Results for tests of stores, without a process that computes them. */
 import {canonical} from '../../sweep/canonical.js';
-import type {Case, Job, Store} from '../../sweep/index.js';
+import type {Case, Job} from '../../sweep/index.js';
+import type {Store} from '../../sweep/store.js';
 import {jobOf} from '../../sweep/task.js';
 
 const task = {module: '/none.mjs', export: 'default', name: 'none', version: '1', hash: '0'.repeat(64)};

@@ -4,17 +4,8 @@ import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {expect} from 'chai';
 import {OptionError} from '../../lib/index.js';
-import {
-  bullmq,
-  clusterScripts,
-  collect,
-  fitSweep,
-  local,
-  Store,
-  sweep,
-  writePage,
-  type Engine,
-} from '../../sweep/index.js';
+import {bullmq, clusterScripts, collect, fitSweep, local, sweep, writePage, type Engine} from '../../sweep/index.js';
+import {Store} from '../../sweep/store.js';
 import {inFlight} from '../../sweep/local.js';
 import {findTask, jobOf} from '../../sweep/task.js';
 

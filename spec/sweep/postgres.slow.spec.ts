@@ -5,16 +5,8 @@ import path from 'node:path';
 import {expect} from 'chai';
 import {OptionError} from '../../lib/index.js';
 import {canonical} from '../../sweep/canonical.js';
-import {
-  bullmq,
-  grid,
-  linspace,
-  local,
-  startWorker,
-  sweep,
-  type QueueConnection,
-  type Sweep,
-} from '../../sweep/index.js';
+import {bullmq, local, startWorker, sweep, type QueueConnection, type Sweep} from '../../sweep/index.js';
+import {grid, linspace} from '../../sweep/cases.js';
 import {bullmqPackage} from '../../sweep/bullmq-package.js';
 import {clientOptions, queued} from '../../sweep/queue.js';
 import {findTask, jobOf} from '../../sweep/task.js';

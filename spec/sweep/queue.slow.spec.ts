@@ -8,9 +8,7 @@ import {OptionError} from '../../lib/index.js';
 import {canonical} from '../../sweep/canonical.js';
 import {
   bullmq,
-  grid,
   indexed,
-  linspace,
   local,
   openStore,
   startWorker,
@@ -20,6 +18,7 @@ import {
   type Row,
   type Sweep,
 } from '../../sweep/index.js';
+import {grid, linspace} from '../../sweep/cases.js';
 import {clientOptions, queued, unqueued} from '../../sweep/queue.js';
 import {findTask, jobOf} from '../../sweep/task.js';
 import {root} from '../package/sources.js';

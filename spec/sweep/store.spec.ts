@@ -7,7 +7,9 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {main} from '../../cli/main.js';
 import {DataError, StiffgradError} from '../../lib/index.js';
-import {collect, openStore, sweepPage, type Row, type Store} from '../../sweep/index.js';
+import {collect, openStore, type Row} from '../../sweep/index.js';
+import {sweepPage} from '../../sweep/page.js';
+import type {Store} from '../../sweep/store.js';
 import {fakeJob, fileOf, filled} from './jobs.js';
 import {runs} from '../property.js';
 

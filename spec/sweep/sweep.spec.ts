@@ -6,17 +6,16 @@ import {expect} from 'chai';
 import {DataError, OptionError} from '../../lib/index.js';
 import {
   collect,
-  grid,
   indexed,
-  linspace,
   local,
   openStore,
   successiveHalving,
   sweep,
-  sweepPage,
   type Row,
   type SweepProgress,
 } from '../../sweep/index.js';
+import {grid, linspace} from '../../sweep/cases.js';
+import {sweepPage} from '../../sweep/page.js';
 import {canonical} from '../../sweep/canonical.js';
 import {findTask, jobOf} from '../../sweep/task.js';
 import {readTable} from '../../training/index.js';

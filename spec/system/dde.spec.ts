@@ -33,7 +33,8 @@ import {
   tsit5,
   unrolledAdjoint,
 } from '../../lib/index.js';
-import {bounded, free, identify, kalmanFilter, multiple} from '../../training/index.js';
+import {bounded, free, identify, multiple} from '../../training/index.js';
+import {kalmanFilter} from '../../training/estimate/kalman.js';
 import {slow} from '../tiers.js';
 
 /** y' = −y(t − τ). */

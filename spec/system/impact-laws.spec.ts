@@ -13,7 +13,8 @@ import {
   simulate,
   type ImpactLaw,
 } from '../../lib/index.js';
-import {box, multibody, plane, rigidContact} from '../../models/index.js';
+import {multibody, rigidContact} from '../../models/index.js';
+import {box, plane} from '../../models/multibody/shapes.js';
 import {slow} from '../tiers.js';
 
 const laws = ['moreau', 'poisson'] as const;

@@ -8,7 +8,8 @@ import {
   type Constraint, type DerivativeAt, type Event, type ForceAt, type ForceTerm, type Initial, type MechanicalSystem, type NumericParams, type ObservedAt, type Pullback,
   type SimulateOptions, type System, type Trajectory, type Vjp,
 } from 'stiffgrad';
-import {coulomb, gravity, pendulum, spring} from 'stiffgrad/models';
+import {gravity, pendulum, spring} from 'stiffgrad/models';
+import {coulomb} from '../../models/friction.js';
 
 type K = {k: tf.Tensor};
 const start = {q: [1], v: [0]};

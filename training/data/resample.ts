@@ -153,8 +153,8 @@ const stillShare = 0.01;
  * @throws ShapeError for a single number; DataError 'not-finite' for an infinite value
  */
 export function stillSamples(values: Numeric, tolerance?: number): number {
-  if (tolerance !== undefined) requireValue(tolerance, nonNegative, 'stillSamples: the tolerance');
-  const series = readSeries(values, 'stillSamples: values', {outputs: 'any', missing: true});
+  if (tolerance !== undefined) requireValue(tolerance, nonNegative, 'samples.still: the tolerance');
+  const series = readSeries(values, 'samples.still: values', {outputs: 'any', missing: true});
   return Array.from({length: series.outputs}, (_, k) => stillIn(columnOf(series, k), tolerance)).reduce(
     (least, still) => Math.min(least, still),
     series.samples,

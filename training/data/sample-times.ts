@@ -22,7 +22,7 @@ const spellings: Readonly<Record<TimeUnit, RegExp>> = {
 /** Units of time that are not read, and never meant as seconds. */
 const unread = /^(?:weeks?|months?|years?)$/;
 
-/** Options of `sampleTimes`. */
+/** Options of `samples.times`. */
 export interface SampleTimesOptions {
   /**
    * Unit of the column; the returned times are in seconds. Default: the unit at the end of the column's name
@@ -52,12 +52,12 @@ const unitFactor = 20;
  *   the name with what is no unit of time
  */
 export function sampleTimes(times: Float64Array, column: string, options: SampleTimesOptions = {}): Float64Array {
-  refuseUnknownOptions(options, {unit: any, interval: positive, gaps: oneOf('refuse', 'allow')}, 'sampleTimes');
+  refuseUnknownOptions(options, {unit: any, interval: positive, gaps: oneOf('refuse', 'allow')}, 'samples.times');
   const unit = options.unit ?? unitOf(column);
   if (!Object.hasOwn(units, unit))
     throw new OptionError(
       'bad-option',
-      `sampleTimes: unit is '${String(unit)}'; choose one of ${Object.keys(units).join(', ')}.`,
+      `samples.times: unit is '${String(unit)}'; choose one of ${Object.keys(units).join(', ')}.`,
       {unit},
     );
   requireAscending(times, column);

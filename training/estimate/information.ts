@@ -115,7 +115,7 @@ const rankOptions = {
   beside: optional(typed<readonly Experiment[]>(list), []),
 };
 
-/** Options of `rankExperiments`. @interface */
+/** Options of `experiments.rank`. @interface */
 export type RankOptions = Options<typeof rankOptions>;
 
 /**
@@ -133,15 +133,15 @@ export function rankExperiments(
   candidates: {readonly [name: string]: Experiment},
   options: RankOptions = {},
 ): RankedExperiment[] {
-  requireValue(candidates, object, 'rankExperiments: candidates');
-  const {criterion, beside} = readOptions(options, rankOptions, 'rankExperiments');
+  requireValue(candidates, object, 'experiments.rank: candidates');
+  const {criterion, beside} = readOptions(options, rankOptions, 'experiments.rank');
   const value = {
     D: ({logDeterminant}: FisherInformation) => logDeterminant,
     A: ({meanVariance}: FisherInformation) => meanVariance,
     E: ({leastEigenvalue}: FisherInformation) => leastEigenvalue,
   }[criterion];
   const ranked = Object.entries(candidates).map(([name, candidate]) => {
-    const sensitivities = new Sensitivities(problem, [...beside, {name, ...candidate}], 'rankExperiments');
+    const sensitivities = new Sensitivities(problem, [...beside, {name, ...candidate}], 'experiments.rank');
     const information = informationOf(sensitivities.at(sensitivities.guess));
     return {name, value: value(information), information};
   });

@@ -121,7 +121,7 @@ const MOST_DAMPING = 1e12;
 /**
  * Estimates the parameters of system and noise by maximum likelihood: each measurement is compared with the
  * filter's prediction; with priors, by the maximum of the posterior. Costs 2p + 1 passes of the filter per iteration.
- * @throws (rejects) as `kalmanFilter`, and if the filter fails at the guess
+ * @throws (rejects) as `kalman.filter`, and if the filter fails at the guess
  */
 export async function identifyByInnovations<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
   problem: InnovationsProblem<T, S, Q>,
@@ -206,7 +206,7 @@ class Likelihood {
     this.bindings = Object.entries(parameters).map(([name, parameter]) => ({name, key: name, parameter}));
     this.space = new ParameterSpace(parameters);
     if (this.space.size === 0)
-      throw new OptionError('no-parameters', 'identifyByInnovations: every parameter is fixed; use kalmanFilter.');
+      throw new OptionError('no-parameters', 'identifyByInnovations: every parameter is fixed; use kalman.filter.');
     const records = list.test(data) ? (data as readonly MeasuredRecord[]) : [data as MeasuredRecord];
     const values = this.space.values(this.space.start);
     this.series = records.map((given, i) => {

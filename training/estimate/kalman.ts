@@ -56,17 +56,17 @@ export interface Smoothed extends Filtered {
  */
 export function kalmanFilter<S extends AnySystem, Q = ParamsOf<S>>(problem: EstimationProblem<S, Q>): Filtered;
 export function kalmanFilter(problem: EstimationProblem): Filtered {
-  const checked = checkProblem(problem, 'kalmanFilter');
+  const checked = checkProblem(problem, 'kalman.filter');
   return filteredOf(checked, forwardPass(checked, false));
 }
 
 /**
- * Estimates the state along a record from all its measurements, in addition to the result of `kalmanFilter`.
- * @throws as `kalmanFilter`
+ * Estimates the state along a record from all its measurements, in addition to the result of `kalman.filter`.
+ * @throws as `kalman.filter`
  */
 export function kalmanSmoother<S extends AnySystem, Q = ParamsOf<S>>(problem: EstimationProblem<S, Q>): Smoothed;
 export function kalmanSmoother(problem: EstimationProblem): Smoothed {
-  const checked = checkProblem(problem, 'kalmanSmoother');
+  const checked = checkProblem(problem, 'kalman.smoother');
   const pass = forwardPass(checked, true);
   return {
     ...filteredOf(checked, pass),

@@ -7,7 +7,7 @@ import {renderFragment, renderReport, type Report} from '../report/report.js';
 import {histogram} from '../report/residual-statistics.js';
 import type {Shows} from '../report/displayed.js';
 
-type Numbers = Omit<Posterior, 'html'>;
+type Numbers = Omit<Posterior, 'html' | 'charts'>;
 
 /** Parameters that have pictures: of a network's weights there are too many to look at. */
 const PICTURED = 12;
@@ -67,14 +67,14 @@ function posteriorReport(found: Numbers): Report {
  * @throws OptionError 'bad-option' for what is no posterior, 'unknown-option' for a label that it has not
  */
 export function posteriorCharts(found: Numbers, label: string): Chart[] {
-  requireValue((found as Partial<Numbers> | undefined)?.draws, object, 'posteriorCharts: draws of the posterior');
+  requireValue((found as Partial<Numbers> | undefined)?.draws, object, 'charts: draws of the posterior');
   const {draws, chains} = found;
   if (!Object.hasOwn(draws, label)) {
     const labels = Object.keys(draws);
     const nearest = nearestName(String(label), labels);
     throw new OptionError(
       'unknown-option',
-      `posteriorCharts: label must be that of a parameter, ${labels.join(', ')}, not ${shown(label)}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`,
+      `charts: label must be that of a parameter, ${labels.join(', ')}, not ${shown(label)}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`,
       {label},
     );
   }
@@ -138,4 +138,10 @@ export interface Posterior extends Shows {
   readonly warnings: readonly string[];
   /** A quantile of the draws, 0 ≤ p ≤ 1. @throws OptionError for an unknown label */
   quantile(label: string, p: number): number;
+  /**
+   * The histogram of a parameter's draws and its chains, for a report's `charts`.
+   * @param label one of `labels`
+   * @throws OptionError 'unknown-option' for another label
+   */
+  charts(label: string): Chart[];
 }

@@ -21,7 +21,7 @@ import {sourceOf, type FitResult} from '../identify/identification.js';
 import type {NoiseState} from '../identify/weighing.js';
 import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
 import type {FitProblem, PartSweep} from '../identify/solve.js';
-import {posteriorPage, posteriorText, type Posterior} from './posterior-page.js';
+import {posteriorCharts, posteriorPage, posteriorText, type Posterior} from './posterior-page.js';
 import {quantile} from '../identify/quantiles.js';
 import {priorWarnings} from '../identify/report-notes.js';
 import type {LogDensity} from './nuts.js';
@@ -301,7 +301,7 @@ function posteriorOf(
       ? []
       : [`There are fewer than ${EFFECTIVE} effective draws per chain of ${few.slice(0, 4).join(', ')}: draw more.`]),
   ];
-  const result: Omit<Posterior, 'html'> = {
+  const result: Omit<Posterior, 'html' | 'charts'> = {
     labels,
     draws: byLabel(i => pooled[i]),
     chains: chains.length,
@@ -325,5 +325,6 @@ function posteriorOf(
     result,
     fragment => posteriorPage(result, fragment),
     () => posteriorText(result),
+    {charts: (label: string) => posteriorCharts(result, label)},
   );
 }

@@ -64,7 +64,11 @@ export interface LikelihoodProfile extends Shows {
   readonly interval: readonly [number, number];
   /** Warnings: the data do not bound the parameter; a lower cost than the estimate's was found. */
   readonly warnings: readonly string[];
+  /** The deviance over the values with its 95 % level, for a report's `charts`; `unit` of the parameter. */
+  chart(unit?: string): Chart;
 }
+
+type ProfileNumbers = Omit<LikelihoodProfile, 'html' | 'chart'>;
 
 /** A profile reaches half beyond the interval, to show whether it is a parabola: 3 standard errors by default. */
 const REACH = 1.53;
@@ -159,7 +163,7 @@ function noProfile({parameters, space: {labels}}: Fit, name: string): OptionErro
   );
 }
 
-function shownProfile(found: Omit<LikelihoodProfile, 'html'>): LikelihoodProfile {
+function shownProfile(found: ProfileNumbers): LikelihoodProfile {
   const {
     name,
     interval: [low, high],
@@ -178,6 +182,7 @@ function shownProfile(found: Omit<LikelihoodProfile, 'html'>): LikelihoodProfile
     found,
     fragment => (fragment ? renderFragment : renderReport)(page()),
     () => [`Profile: ${sentence}`, ...warnings].join('\n  '),
+    {chart: (unit?: string) => profileChart(found, unit)},
   );
 }
 
@@ -293,7 +298,7 @@ function warningsOf(
 }
 
 /** For a report's `charts`. */
-export function profileChart({name, values, deviance, level}: Omit<LikelihoodProfile, 'html'>, unit?: string): Chart {
+export function profileChart({name, values, deviance, level}: ProfileNumbers, unit?: string): Chart {
   return {
     title: `Profile of the likelihood along ${name}`,
     x: {label: name, unit},

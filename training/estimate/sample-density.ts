@@ -82,7 +82,7 @@ export async function sampleDensity(
   start: Float64Array | readonly Float64Array[],
   options: SamplingOptions = {},
 ): Promise<Chain[]> {
-  const {chains, seed, ...given} = readOptions(options, samplingChecks, 'sampleDensity');
+  const {chains, seed, ...given} = readOptions(options, samplingChecks, 'mcmc.sample');
   const list: Chain[] = [];
   for (const [chain, own] of chainSeeds(chains, seed).entries())
     list.push(await oneChain(density, start instanceof Float64Array ? start : start[chain], own, chain, given));
@@ -108,7 +108,7 @@ export async function oneChain(
   if (at === undefined || !Number.isFinite(at.value))
     throw new OptionError(
       'start-not-evaluable',
-      `sampleDensity: the density cannot be evaluated at the start of chain ${chain + 1}.`,
+      `mcmc.sample: the density cannot be evaluated at the start of chain ${chain + 1}.`,
       {chain},
     );
   throwIfAborted(signal);

@@ -86,7 +86,7 @@ export function requireFewSteps(t: Float64Array, start: number, dt: number, reco
   throw new OptionError(
     'too-many-steps',
     `${record} has ${steps.toPrecision(2)} steps of dt = ${dt}, ${Math.round(each)} from one sample to the next: are `
-      + `its times in the same unit as dt? sampleTimes(t, 'time_ms') gives seconds. If this is intended, add samples `
+      + `its times in the same unit as dt? samples.times(t, 'time_ms') gives seconds. If this is intended, add samples `
       + 'of weight 0 in between.',
     {record, dt, steps},
   );

@@ -14,17 +14,22 @@ export interface Shows {
   html(options?: {readonly fragment?: boolean}): string;
 }
 
-/** Texts and pictures made of a result, found by no loop over its properties: copies and JSON stay as they were. */
-export function showing<T extends object>(
+/**
+ * Texts and pictures made of a result, and further methods, found by no loop over its properties: copies and JSON stay
+ * as they were.
+ */
+export function showing<T extends object, M extends object = object>(
   result: T,
   html: (fragment: boolean) => string,
   text: () => string,
-): T & Shows {
+  methods?: M,
+): T & Shows & M {
   const hidden = (value: unknown): PropertyDescriptor => ({value, enumerable: false});
   return Object.defineProperties(result, {
+    ...Object.fromEntries(Object.entries(methods ?? {}).map(([name, method]) => [name, hidden(method)])),
     html: hidden(({fragment = false}: {readonly fragment?: boolean} = {}) => html(fragment)),
     toString: hidden(text),
     [Symbol.for('nodejs.util.inspect.custom')]: hidden(text),
     [Symbol.for('Jupyter.display')]: hidden((): MediaBundle => ({'text/html': html(true), 'text/plain': text()})),
-  }) as T & Shows;
+  }) as T & Shows & M;
 }

@@ -15,7 +15,7 @@ export function maskedDifference(values: tf.Tensor, data: tf.Tensor): tf.Tensor 
   if (values.shape.join() !== data.shape.join())
     throw new ShapeError(
       'masked-shape',
-      `maskedDifference: values have shape [${values.shape.join(', ')}] and data [${data.shape.join(', ')}]; they `
+      `masked.difference: values have shape [${values.shape.join(', ')}] and data [${data.shape.join(', ')}]; they `
         + 'must be the same.',
     );
   return tf.sub(values, tf.where(present(data), data, values));

@@ -1,7 +1,8 @@
 /** A plate on balls in rows and columns, on a floor: what carries, what it carries, and how far the laws of contact are from being obeyed at rest. */
 import * as tf from '@tensorflow/tfjs';
 import type {Params, Trajectory} from '../../../lib/index.js';
-import {box, multibody, plane, rigidContact, sphere} from '../../../models/index.js';
+import {multibody, rigidContact} from '../../../models/index.js';
+import {box, plane, sphere} from '../../../models/multibody/shapes.js';
 import type {BodySpec, Multibody, RigidContact} from '../../../models/index.js';
 
 const [radius, thickness, g] = [0.1, 0.1, 9.81];

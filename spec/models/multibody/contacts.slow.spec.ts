@@ -11,7 +11,8 @@ import {
   simulate,
 } from '../../../lib/index.js';
 import type {BodySpec, Multibody, Shape} from '../../../models/index.js';
-import {box, capsule, contact, multibody, plane, sphere} from '../../../models/index.js';
+import {contact, multibody} from '../../../models/index.js';
+import {box, capsule, plane, sphere} from '../../../models/multibody/shapes.js';
 import {slope} from '../../simulate/numbers.js';
 
 const g = 9.81;

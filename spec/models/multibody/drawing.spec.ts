@@ -2,18 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitEuler, simulate} from '../../../lib/index.js';
-import {
-  box,
-  capsule,
-  contact,
-  ellipsoid,
-  hull,
-  multibody,
-  plane,
-  revolute,
-  sphere,
-  type MultibodySpec,
-} from '../../../models/index.js';
+import {contact, multibody, revolute, type MultibodySpec} from '../../../models/index.js';
+import {box, capsule, ellipsoid, hull, plane, sphere} from '../../../models/multibody/shapes.js';
 import {animate} from '../../../plot/index.js';
 import {largest} from '../../simulate/numbers.js';
 

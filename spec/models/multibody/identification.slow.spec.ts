@@ -2,16 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, moreau, simulate, type Params} from '../../../lib/index.js';
-import {
-  jointFriction,
-  logCholesky,
-  logCholeskyOf,
-  multibody,
-  plane,
-  revolute,
-  rigidContact,
-  sphere,
-} from '../../../models/index.js';
+import {jointFriction, logCholesky, logCholeskyOf, multibody, revolute, rigidContact} from '../../../models/index.js';
+import {plane, sphere} from '../../../models/multibody/shapes.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {free, identify, positive} from '../../../training/index.js';
 

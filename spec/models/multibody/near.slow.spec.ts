@@ -4,16 +4,15 @@ import {expect} from 'chai';
 import {moreau, newton, NewtonError, OptionError, simulate, StiffgradError} from '../../../lib/index.js';
 import {
   multibody,
-  plane,
   rigidContact,
   simulateNear,
-  sphere,
   type BodySpec,
   type NearPiece,
   type NearSpec,
   type RigidContact,
   type Shape,
 } from '../../../models/index.js';
+import {plane, sphere} from '../../../models/multibody/shapes.js';
 import {largest} from '../../simulate/numbers.js';
 
 const [radius, dt, steps] = [0.1, 0.01, 24];

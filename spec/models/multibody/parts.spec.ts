@@ -12,16 +12,15 @@ import {
   jointForce,
   motor,
   multibody,
-  plane,
   prismatic,
   rigidContact,
   rolling,
   simulateNear,
-  sphere,
   torsionSpring,
   type Multibody,
   type MultibodySpec,
 } from '../../../models/index.js';
+import {plane, sphere} from '../../../models/multibody/shapes.js';
 
 const h = 2 ** -10;
 const z: [number, number, number] = [0, 0, 1];

@@ -5,16 +5,8 @@
 import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
 import {frictionalContact, mechanics, moreau, NewtonError, simulate} from '../../../lib/index.js';
-import {
-  box,
-  multibody,
-  plane,
-  rigidContact,
-  simulateNear,
-  sphere,
-  type BodySpec,
-  type RigidContact,
-} from '../../../models/index.js';
+import {multibody, rigidContact, simulateNear, type BodySpec, type RigidContact} from '../../../models/index.js';
+import {box, plane, sphere} from '../../../models/multibody/shapes.js';
 import {carried, lawsAtRest, rollingAcceleration} from './carried.js';
 import {lawsOfBalls} from './laws-of-balls.js';
 

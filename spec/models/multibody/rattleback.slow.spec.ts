@@ -5,7 +5,8 @@
  */
 import {expect} from 'chai';
 import {moreau, simulate} from '../../../lib/index.js';
-import {ellipsoid, multibody, plane, rigidContact} from '../../../models/index.js';
+import {multibody, rigidContact} from '../../../models/index.js';
+import {ellipsoid, plane} from '../../../models/multibody/shapes.js';
 import {largest} from '../../simulate/numbers.js';
 
 type V3 = [number, number, number];

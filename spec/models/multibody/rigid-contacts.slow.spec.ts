@@ -3,7 +3,8 @@ import type * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {moreau, OptionError, simulate, type SimulateOptions} from '../../../lib/index.js';
 import type {BodySpec, Multibody, RigidContact} from '../../../models/index.js';
-import {box, capsule, contact, fixed, multibody, plane, rigidContact, sphere} from '../../../models/index.js';
+import {contact, fixed, multibody, rigidContact} from '../../../models/index.js';
+import {box, capsule, plane, sphere} from '../../../models/multibody/shapes.js';
 import {lawsOfBalls} from './laws-of-balls.js';
 
 const g = 9.81;

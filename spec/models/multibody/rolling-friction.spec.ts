@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {event, implicitAdjoint, moreau, simulate} from '../../../lib/index.js';
-import {box, multibody, plane, rigidContact, sphere} from '../../../models/index.js';
+import {multibody, rigidContact} from '../../../models/index.js';
+import {box, plane, sphere} from '../../../models/multibody/shapes.js';
 import {slow} from '../../tiers.js';
 
 const [g, mass, radius] = [9.81, 2, 0.3];

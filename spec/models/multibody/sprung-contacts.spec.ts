@@ -6,7 +6,8 @@ import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
 import {frictionalContact, mechanics, moreau, OptionError, simulate, type SimulateOptions} from '../../../lib/index.js';
 import type {BodySpec, Coefficient} from '../../../models/index.js';
-import {multibody, plane, rigidContact, simulateNear, sphere} from '../../../models/index.js';
+import {multibody, rigidContact, simulateNear} from '../../../models/index.js';
+import {plane, sphere} from '../../../models/multibody/shapes.js';
 import {lawsOfBalls} from './laws-of-balls.js';
 import {slow} from '../../tiers.js';
 

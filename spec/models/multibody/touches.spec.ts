@@ -3,19 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {OptionError, type NumericParams} from '../../../lib/index.js';
 import type {Multibody, Shape} from '../../../models/index.js';
-import {
-  box,
-  capsule,
-  contact,
-  ellipsoid,
-  heightField,
-  hull,
-  implicitSurface,
-  multibody,
-  plane,
-  rigidContact,
-  sphere,
-} from '../../../models/index.js';
+import {contact, multibody, rigidContact} from '../../../models/index.js';
+import {box, capsule, ellipsoid, hull, implicitSurface, plane, sphere} from '../../../models/multibody/shapes.js';
+import {heightField} from '../../../models/multibody/surfaces.js';
 import {largest} from '../../simulate/numbers.js';
 import {forcesOf, gradientOf, valueOf} from '../evaluate.js';
 import {slow} from '../../tiers.js';

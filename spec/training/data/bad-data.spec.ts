@@ -9,7 +9,8 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {DataError, mechanics, OptionError} from '../../../lib/index.js';
 import {spring} from '../../../models/index.js';
-import {arraysOf, identify, positive, readTable, sampleTimes, signal, tableChunks} from '../../../training/index.js';
+import {arraysOf, identify, positive, readTable, signal, tableChunks} from '../../../training/index.js';
+import {sampleTimes} from '../../../training/data/sample-times.js';
 import {compressed, saved, savez} from './numpy-files.js';
 import {slow} from '../../tiers.js';
 

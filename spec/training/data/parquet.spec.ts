@@ -5,7 +5,8 @@ import {join} from 'node:path';
 import {expect} from 'chai';
 import {parquetWriteBuffer} from 'hyparquet-writer';
 import {DataError} from '../../../lib/index.js';
-import {readTable, sampleTimes, tableChunks} from '../../../training/index.js';
+import {readTable, tableChunks} from '../../../training/index.js';
+import {sampleTimes} from '../../../training/data/sample-times.js';
 import {arrowParquet, parquet} from './parquet-file.js';
 import {slow} from '../../tiers.js';
 

@@ -116,7 +116,7 @@ describe('stillSamples', () => {
     );
     expect(stillSamples([NaN, 4, 4, NaN, 5])).to.equal(4);
     expect(stillSamples([NaN, NaN])).to.equal(2);
-    expect(() => stillSamples([1, 1, Infinity])).to.throw(DataError, 'stillSamples: values is Infinity in sample 2');
+    expect(() => stillSamples([1, 1, Infinity])).to.throw(DataError, 'samples.still: values is Infinity in sample 2');
   });
 
   it('filters of one series refuse columns and missing samples', () => {

@@ -3,7 +3,6 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {OptionError, ode, rk4} from '../../../lib/index.js';
 import {
-  autoregressive,
   bootstrap,
   crossValidate,
   free,
@@ -12,6 +11,7 @@ import {
   type Identification,
   type IdentificationProblem,
 } from '../../../training/index.js';
+import {autoregressive} from '../../../training/identify/noise.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {slow} from '../../tiers.js';
 

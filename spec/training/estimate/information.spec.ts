@@ -2,15 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, mechanics, ode, rk4, signal, simulate} from '../../../lib/index.js';
-import {
-  fisherInformation,
-  fixed,
-  free,
-  identifiability,
-  identify,
-  positive,
-  rankExperiments,
-} from '../../../training/index.js';
+import {fixed, free, identify, positive} from '../../../training/index.js';
+import {fisherInformation, identifiability, rankExperiments} from '../../../training/estimate/information.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {slow} from '../../tiers.js';
 

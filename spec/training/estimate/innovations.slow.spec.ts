@@ -2,15 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {mechanics, ode} from '../../../lib/index.js';
-import {
-  bounded,
-  fixed,
-  free,
-  identifyByInnovations,
-  kalmanFilter,
-  positive,
-  unscented,
-} from '../../../training/index.js';
+import {bounded, fixed, free, identifyByInnovations, positive} from '../../../training/index.js';
+import {kalmanFilter} from '../../../training/estimate/kalman.js';
+import {unscented} from '../../../training/estimate/linearization.js';
 import {gaussian} from '../../../training/data/noise.js';
 
 /** Annual flow of the Nile at Aswan, 1871–1970, 1e8 m³ (Cobb, Biometrika 65, 1978). */

@@ -24,8 +24,9 @@ import {
   trapezoid,
   tsit5,
 } from '../../../lib/index.js';
-import {dcMotor} from '../../../models/index.js';
-import {extended, kalmanFilter, kalmanSmoother, unscented} from '../../../training/index.js';
+import {dcMotor} from '../../../models/actuators.js';
+import {extended, unscented} from '../../../training/estimate/linearization.js';
+import {kalmanFilter, kalmanSmoother} from '../../../training/estimate/kalman.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {byJacobian, byPoints, columnOf, filterOf, inverse, plus, smootherOf, times, transposed} from './textbook.js';
 import type {Matrix} from './textbook.js';

@@ -13,8 +13,8 @@ import {
   multiple,
   positive,
   posterior,
-  white,
 } from '../../../training/index.js';
+import {white} from '../../../training/identify/noise.js';
 import {slow} from '../../tiers.js';
 
 /** y = m: the start of a state that stays. */

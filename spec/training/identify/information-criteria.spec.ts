@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, rk4, signal} from '../../../lib/index.js';
-import {autoregressive, free, huber, identify, positive, white, type NoiseModel} from '../../../training/index.js';
+import {free, identify, positive, type NoiseModel} from '../../../training/index.js';
+import {autoregressive, huber, white} from '../../../training/identify/noise.js';
 
 /** y = a + b u at the samples, with the state at rest. */
 const rest = ode<{a: tf.Tensor; b: tf.Tensor; u: tf.Tensor}>(({y}) => tf.zerosLike(y));

@@ -16,9 +16,9 @@ import {
   likelihoodProfile,
   multiple,
   positive,
-  profileChart,
   single,
 } from '../../../training/index.js';
+import {profileChart} from '../../../training/estimate/profile.js';
 import {checkRecords, Fit} from '../../../training/identify/fit.js';
 import type {Model} from '../../../training/identify/model.js';
 import type {MeasuredRecord} from '../../../training/identify/records.js';

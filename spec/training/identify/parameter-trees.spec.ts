@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, OptionError, rk4} from '../../../lib/index.js';
-import {estimatedTree, fitTask, free, posteriorCharts} from '../../../training/index.js';
+import {estimatedTree, fitTask, free} from '../../../training/index.js';
+import {posteriorCharts} from '../../../training/estimate/posterior-page.js';
 
 describe('parts of a fit', () => {
   it('estimatedTree puts estimates in the places of their leaves', () => {

@@ -14,18 +14,15 @@ import {
 } from '../../../lib/index.js';
 import {
   adam,
-  autoregressive,
   bounded,
   fixed,
-  huber,
   lbfgs,
   levenbergMarquardt,
   multiple,
   positive,
-  studentT,
-  white,
   type IdentificationProblem,
 } from '../../../training/index.js';
+import {autoregressive, huber, studentT, white} from '../../../training/identify/noise.js';
 import {heldProblem, requireSameProblem} from '../../../training/identify/part.js';
 
 type Options = Partial<IdentificationProblem>;

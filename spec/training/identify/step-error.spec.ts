@@ -2,14 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {adaptive, gaussLegendre, implicitMidpoint, mechanics, simulate} from '../../../lib/index.js';
-import {
-  autoregressive,
-  identify,
-  lbfgs,
-  levenbergMarquardt,
-  positive,
-  type Identification,
-} from '../../../training/index.js';
+import {identify, lbfgs, levenbergMarquardt, positive, type Identification} from '../../../training/index.js';
+import {autoregressive} from '../../../training/identify/noise.js';
 import {slow} from '../../tiers.js';
 
 const [k, h] = [40, 0.05];

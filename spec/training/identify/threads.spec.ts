@@ -6,7 +6,6 @@ import {
   adam,
   bounded,
   free,
-  huber,
   identify,
   lbfgs,
   levenbergMarquardt,
@@ -14,6 +13,7 @@ import {
   type Identification,
   type IdentificationProblem,
 } from '../../../training/index.js';
+import {huber} from '../../../training/identify/noise.js';
 import {slow} from '../../tiers.js';
 
 /** All numbers of a fit, bit for bit. */

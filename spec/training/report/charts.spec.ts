@@ -1,6 +1,7 @@
 /** Charts that reports and `plot` share: what they draw, as data. */
 import {expect} from 'chai';
-import {historyChart, lineChart, residualChart} from '../../../training/index.js';
+import {lineChart} from '../../../training/index.js';
+import {historyChart, residualChart} from '../../../training/report/charts.js';
 
 describe('charts as data', () => {
   it('a residual lies between ± its root mean square, missing samples aside', () => {

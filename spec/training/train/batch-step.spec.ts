@@ -3,7 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {ObjectiveAt, Params} from '../../../lib/index.js';
 import {batch, ode, ShapeError, simulate, tsit5} from '../../../lib/index.js';
-import {adam, maskedDifference, maskedMeanSquare, trainingStep} from '../../../training/index.js';
+import {adam, trainingStep} from '../../../training/index.js';
+import {maskedDifference, maskedMeanSquare} from '../../../training/train/masked.js';
 import {slow} from '../../tiers.js';
 
 type Data = {readonly seen: tf.Tensor};

@@ -387,8 +387,8 @@ describe('misspelt options', () => {
       /^signal has no option 'mising'; .* Did you mean 'missing'\?/,
     ],
     [
-      'sampleTimes',
-      () => training.sampleTimes(Float64Array.from(t), 't', {intervall: 1} as never),
+      'samples.times',
+      () => training.samples.times(Float64Array.from(t), 't', {intervall: 1} as never),
       /Did you mean 'interval'/,
     ],
     [

@@ -1,0 +1,2 @@
+/** Whole mechanisms in Cartesian coordinates, with constraints. */
+export {fourBars, rodChain, sliderCrank} from './linkages.js';

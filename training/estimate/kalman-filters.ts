@@ -1,0 +1,3 @@
+/** State estimation: Kalman filter and smoother, and how they linearize. */
+export {extended, unscented} from './linearization.js';
+export {kalmanFilter as filter, kalmanSmoother as smoother} from './kalman.js';
