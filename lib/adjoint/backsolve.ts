@@ -17,11 +17,11 @@ import {settled} from '../graph/newton-matrix.js';
 import {substitute} from '../graph/simplify.js';
 import type {Scheme} from '../scheme/index.js';
 import {joinBlocks, splitBlocks} from '../step/blocks.js';
-import type {Directed} from '../step/clock.js';
+import type {TimeDirection} from '../step/time-direction.js';
 import {Layout} from '../step/layout.js';
 import type {System} from '../step/formulation.js';
 import type {Parameter} from '../step/traced-step.js';
-import {equationsOf, hasMass, isConstrained, partOf} from '../step/formulation.js';
+import {equationsOf, hasMassMatrix, isConstrained, partOf} from '../step/formulation.js';
 import type {OwnBlock} from '../system/equations.js';
 import type {Blocks, Equations} from '../system/equations.js';
 import {linalg} from '../linalg/index.js';
@@ -53,7 +53,7 @@ export function adjointSystem(
   blocks: readonly OwnBlock[],
   leaves: readonly Leaf[],
   parameters: readonly Parameter[],
-  direction: Directed,
+  direction: TimeDirection,
 ): AdjointSystem {
   const own = new Layout(blocks.map(({name, shape}) => ({name, shape, of: partOf(system, {}, name)})));
   const {graph, captured} = trace(
@@ -147,7 +147,7 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
       'bad-adjoint',
       `backsolveAdjoint does not support a dde, because it integrates back from the end, and the end does not determine the past: ${instead}`,
     );
-  if (system.kind === 'mechanics' && hasMass(system))
+  if (system.kind === 'mechanics' && hasMassMatrix(system))
     throw new OptionError(
       'bad-adjoint',
       `backsolveAdjoint does not support coordinates without a mass, because it integrates y' = f: ${instead}`,

@@ -4,11 +4,11 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import type {DenseHessianProgram} from '../step/dense-hessian-programs.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
-import {wholeDense} from '../step/inside.js';
+import {denseWithoutInterpolant} from '../step/interpolant.js';
 import type {ParameterName} from '../step/parameter-names.js';
 import {cotangentName, secondOrderName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
-import {parameterNames, setDirections} from './derived.js';
+import {parameterNames, setDirections} from './derived-cotangents.js';
 import type {SecondOrderCotangent} from './directions.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
@@ -45,7 +45,7 @@ export class SecondOrderDense {
   ) {
     const {compiled} = context;
     const {step} = compiled.derived;
-    const dense = wholeDense(step);
+    const dense = denseWithoutInterpolant(step);
     if (dense === undefined) throw new Error('a run with states within its steps has their dense output');
     this.executable = compiled.group(
       `denseHessian.${directions.count}`,

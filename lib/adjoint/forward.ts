@@ -9,8 +9,11 @@ import type {RunCotangents} from './sweep-back.js';
 import type {Sensitivities} from './sweep-forward.js';
 
 /** A direction for every number of the initial state, then of each parameter. */
-export function unitDirections({given, parameterValues}: Pick<StepContext, 'given' | 'parameterValues'>): Directions {
-  const count = parameterValues.reduce((sum, values) => sum + values.length, given.length);
+export function unitDirections({
+  initialValues,
+  parameterValues,
+}: Pick<StepContext, 'initialValues' | 'parameterValues'>): Directions {
+  const count = parameterValues.reduce((sum, values) => sum + values.length, initialValues.length);
   let first = 0;
   const block = (size: number): Float64Array => {
     const rows = new Float64Array(count * size);
@@ -18,7 +21,7 @@ export function unitDirections({given, parameterValues}: Pick<StepContext, 'give
     first += size;
     return rows;
   };
-  return {count, initial: block(given.length), parameters: parameterValues.map(values => block(values.length))};
+  return {count, initial: block(initialValues.length), parameters: parameterValues.map(values => block(values.length))};
 }
 
 const dot = (a: Float64Array, at: number, b: Float64Array, from: number, count: number): number => {
@@ -29,7 +32,7 @@ const dot = (a: Float64Array, at: number, b: Float64Array, from: number, count: 
 
 /** The gradient for cotangents of the saved states, from the tangents along `unitDirections`. */
 export function contract(
-  {given, parameterValues, traced}: StepContext,
+  {initialValues, parameterValues, traced}: StepContext,
   {count, states, times, happened}: Sensitivities,
   cotangents: RunCotangents,
 ): Gradient {
@@ -42,7 +45,7 @@ export function contract(
     if (cotangents.happened !== undefined)
       happened?.forEach((tangents, event) => (flat[d] += tangents[d] * (cotangents.happened as Float64Array)[event]));
   }
-  let at = given.length;
+  let at = initialValues.length;
   return {
     initial: flat.slice(0, at),
     recomputedSteps: 0,

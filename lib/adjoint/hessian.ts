@@ -6,7 +6,7 @@
 import type {SecondOrderCotangent} from './directions.js';
 import type {BufferName} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
-import {loadParameters, startOf} from '../step/context.js';
+import {loadParameters, startContext} from '../step/context.js';
 import type {HessianProgram} from '../step/hessian-programs.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
 import {cotangentName, secondOrderName} from '../step/parameter-names.js';
@@ -15,7 +15,13 @@ import type {Gradient} from './gradient.js';
 import type {Saved} from './step-history.js';
 import {hasInside, SavedCursor} from './step-history.js';
 import {SecondOrderDense} from './dense-hessian.js';
-import {parameterNames, setDirections, throughDerived, secondOrderThroughDerived, zeroCotangents} from './derived.js';
+import {
+  parameterNames,
+  setDirections,
+  throughDerived,
+  secondOrderThroughDerived,
+  zeroCotangents,
+} from './derived-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -240,13 +246,13 @@ export function sweepBackSecondOrder(
   const {cotangents: totals, changes} = sweep.pull.finish();
   let began: SecondOrderCotangent = sweep.x;
   if (context.resumed !== true) {
-    const first = new SecondOrderPull(startOf(context), directions);
+    const first = new SecondOrderPull(startContext(context), directions);
     began = first.pull(start, 0, initial, sweep.x);
     const own = first.finish();
     own.cotangents.forEach((cotangent, i) => addTo(totals[i], cotangent));
     own.changes.forEach((change, i) => addTo(changes[i], change));
   }
-  const given = context.given.length;
+  const given = context.initialValues.length;
   return {
     gradient: {initial: began.cotangent.slice(), parameters: totals, recomputedSteps},
     products: Array.from({length: count}, (_, d) => ({

@@ -113,7 +113,7 @@ export class StepsBack implements Puller {
   /**
    * What the pull of a step consists of.
    * @param host whose functions in JavaScript it calls
-   * @param carriesOn see `PullParts`; undefined: asked for by the first step that goes on from another, as what begins a run is pulled back alone, by other programs
+   * @param chainsPulls see `PullParts`; undefined: asked for by the first step that goes on from another, as what begins a run is pulled back alone, by other programs
    */
   parts(host: PullHost, carriesOn?: boolean): PullParts {
     const {executable, jacobian, context, buffers, cotangents, zCotangent: b, fromDense: more} = this;
@@ -123,7 +123,7 @@ export class StepsBack implements Puller {
       h: buffers.h,
       unknown: jacobian && {
         pullUnknown: programPart(executable, 'pullUnknown'),
-        carriesOn: carriesOn ?? valuePart(() => ((carries ??= context.compiled.carriesOn) ? 1 : 0)),
+        carriesOn: carriesOn ?? valuePart(() => ((carries ??= context.compiled.chainsPulls) ? 1 : 0)),
         fromDense: b && more && {zCotangent: b, more},
         solve:
           b === undefined || x === undefined
@@ -161,13 +161,13 @@ export class StepsBack implements Puller {
   }
 }
 
-/** Back over a grid, by what is kept of its steps (step/kept.ts), or by whole ones. */
+/** Back over a grid, by what is kept of its steps (step/stored-for-backward.ts), or by whole ones. */
 export function implicitBack(context: StepContext): TransitionPull {
-  const {compiled, keeps, linear} = context;
+  const {compiled, storage, linear} = context;
   const solver = compiled.matrices.sweepSolver(linear);
-  const executable = keeps === 'narrow' ? compiled.adjoint(solver) : compiled.wholeAdjoint(solver);
+  const executable = storage === 'narrow' ? compiled.adjoint(solver) : compiled.fullAdjoint(solver);
   loadParameters(executable, context);
-  const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
+  const cotangents = new ParameterCotangents(context, executable, compiled.canAccumulate);
   const steps = new StepsBack(context, executable, cotangents, jacobianFactor(context, executable, true));
   return pullRows(context, executable, cotangents, steps.pull, steps.together);
 }

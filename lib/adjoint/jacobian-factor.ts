@@ -10,13 +10,13 @@ import {linearFailure} from '../newton/linear-failure.js';
 import type {Element, Part} from '../routine/routine.js';
 import {element} from '../routine/routine.js';
 import type {Push} from '../wasm/writer.js';
-import {failedStep} from '../step/failed-step.js';
-import {sweepFrameSize} from '../step/rows.js';
+import {stepError} from '../step/failed-step.js';
+import {sweepFrameSize} from '../step/block-layout.js';
 import {solverKey} from '../step/solvers.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
-import {SteadyFactor} from '../step/steady-factor.js';
+import {ConstantFactor} from '../step/constant-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
@@ -92,7 +92,7 @@ class SweepFactor implements JacobianFactor {
   private readonly values: Float64Array;
   private readonly evaluate: () => void;
   private readonly analysis: Analysis;
-  private readonly kept: SteadyFactor | undefined;
+  private readonly kept: ConstantFactor | undefined;
   private readonly h: Float64Array;
   private readonly size: number;
   private lost: LostDigits | undefined;
@@ -112,7 +112,7 @@ class SweepFactor implements JacobianFactor {
     const {compiled, linear} = context;
     const solver = compiled.matrices.sweepSolver(linear);
     const analysis = compiled.matrices.analysis(solver, solverKey(solver), 'jacobian');
-    this.steady = compiled.matrices.isSteady('jacobian');
+    this.steady = compiled.matrices.isConstant('jacobian');
     this.refactor = executable.factorization(analysis, this.steady);
     this.solveOnce = this.steady ? undefined : executable.transposedSolve?.(analysis);
     this.values = executable.buffer('J');
@@ -121,19 +121,19 @@ class SweepFactor implements JacobianFactor {
     this.frame = inText ? frameOf(executable).fill(0) : new Float64Array(sweepFrameSize);
     const h = executable.find('h');
     this.h = h ?? new Float64Array(1);
-    this.kept = this.steady ? new SteadyFactor(h) : undefined;
+    this.kept = this.steady ? new ConstantFactor(h) : undefined;
     this.size = analysis.n;
   }
 
   private factored(program?: 'startJacobian'): Factor {
     const {kept, values} = this;
-    const present = program === undefined ? kept?.present : undefined;
+    const present = program === undefined ? kept?.current : undefined;
     if (present !== undefined) return present;
-    kept?.forget();
+    kept?.discard();
     if (program === undefined) this.evaluate();
     else this.executable.run(program);
     const factor = this.attempted(values);
-    if (program === undefined) kept?.keep(factor);
+    if (program === undefined) kept?.store(factor);
     return factor;
   }
 
@@ -148,7 +148,7 @@ class SweepFactor implements JacobianFactor {
         h: [h],
       } = this;
       const rowName = (row: number): string => scheme.unknown.rowName(row);
-      throw failedStep({
+      throw stepError({
         ...linearFailure(error),
         scheme,
         t: executable.find('t')?.[0],
@@ -391,7 +391,7 @@ class SweepFactor implements JacobianFactor {
     const {context, executable} = this;
     if (this.products === undefined) {
       const whole = executable.find('x') !== undefined || executable.find('z') !== undefined;
-      this.products = whole ? context.compiled.wholeProduct : context.compiled.keptProduct;
+      this.products = whole ? context.compiled.fullProduct : context.compiled.storedProduct;
       if (this.products === undefined) return undefined;
       loadParameters(this.products, context);
     }

@@ -37,7 +37,7 @@ export class LaneRecord {
 
   /**
    * @param size numbers in a member's state
-   * @param layers numbers in what the steps of all lanes keep beside it (step/kept.ts)
+   * @param layers numbers in what the steps of all lanes keep beside it (step/stored-for-backward.ts)
    * @param expected rows to make room for; more may come
    * @param most bytes for rows with layers: where they need more, they keep their states alone
    */

@@ -5,10 +5,10 @@
 import type {StepExecutable} from '../step/buffers.js';
 import {GradientError} from '../errors.js';
 import {cotangentName} from '../step/parameter-names.js';
-import {turned} from '../step/clock.js';
+import {toUserTime} from '../step/time-direction.js';
 import {firstNotFinite} from '../system/places.js';
 import type {StepContext} from '../step/context.js';
-import {parameterNames} from './derived.js';
+import {parameterNames} from './derived-cotangents.js';
 import type {Gradient} from './gradient.js';
 
 /** Looks at what transition n of a sweep back, from time t, has left: the cotangent of its beginning, and those of the parameters. */
@@ -57,7 +57,7 @@ export function watchFor(context: StepContext): Watch {
             parameterName(context, parameter),
             executable.buffer(cotangentName(names[parameter])).find(entry => !Number.isFinite(entry)) ?? NaN,
           ];
-    const at = turned(context.traced, t);
+    const at = toUserTime(context.traced, t);
     throw new GradientError(
       'gradient-not-finite',
       `The gradient is not finite. In the backward pass it is first ${value} in step ${n + 1}, from t = ${Number(at.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,

@@ -6,7 +6,7 @@ import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {CotangentProgram} from '../step/parameter-names.js';
 import {cotangentName, parameterCotangent} from '../step/parameter-names.js';
-import {parameterNames, throughDerived, zeroCotangents} from './derived.js';
+import {parameterNames, throughDerived, zeroCotangents} from './derived-cotangents.js';
 
 /** Of programs that have parameter cotangents of their own, those that share one: they run for every step. */
 const ofSteps: ReadonlySet<CotangentProgram> = new Set<CotangentProgram>(['pullStep', 'pullDense']);

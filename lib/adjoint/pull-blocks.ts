@@ -1,10 +1,10 @@
-/** Steps of a grid pulled back several at once (pull-text.ts), with their rows in the memory of compiled programs (step/rows.ts). */
+/** Steps of a grid pulled back several at once (pull-text.ts), with their rows in the memory of compiled programs (step/block-layout.ts). */
 import {routinesOf} from '../engine/routines.js';
 import {compile} from '../routine/compile.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
-import {rowStart, stepsInBlock} from '../step/rows.js';
+import {rowHeaderSize, stepsInBlock} from '../step/block-layout.js';
 import type {PullHost, PullParts, Puller} from './pull-text.js';
 import {pullsRoutine} from './pull-text.js';
 import type {StepRecord} from './record.js';
@@ -31,7 +31,7 @@ export class PullBlocks {
   ): PullBlocks | undefined {
     const [room, cotangent] = [executable.find('block'), executable.find('nextCotangent')];
     const {size} = context.traced.state;
-    const width = rowStart + context.compiled.kept.size;
+    const width = rowHeaderSize + context.compiled.storage.size;
     if (routinesOf(executable) === undefined || room === undefined || cotangent?.length !== size) return undefined;
     const capacity = Math.min(stepsInBlock(width, size), Math.floor(room.length / (width + size)));
     return capacity === 0
@@ -57,7 +57,7 @@ export class PullBlocks {
     this.rows = room.subarray(0, capacity * width);
     this.ends = room.subarray(capacity * width);
     const {t, x: kept} = stepBuffers(executable);
-    const carriesOn = compiled.implicit && compiled.carriesOn;
+    const carriesOn = compiled.implicit && compiled.chainsPulls;
     this.call = routines.once('pull', () =>
       compile(
         pullsRoutine(steps.parts(steps.host, carriesOn), {

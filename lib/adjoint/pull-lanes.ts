@@ -4,7 +4,7 @@
  */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
-import {loadParameters, noRedundancy, startOf} from '../step/context.js';
+import {loadParameters, noRedundancy, startContext} from '../step/context.js';
 import type {LaneAdjointProgram} from '../step/lane-programs.js';
 import type {LaneStep} from '../step/lanes.js';
 import {laneParameters, laneViews} from '../step/lanes.js';
@@ -71,7 +71,7 @@ interface Place {
 
 /** The programs of the way back. @param layers they read what the steps kept */
 function adjointOf({compiled}: LaneStep, layers: boolean): StepExecutable<LaneAdjointProgram> {
-  const {programs, layers: kept} = compiled.laneAdjoint;
+  const {programs, activations: kept} = compiled.laneAdjoint;
   return layers && kept !== undefined
     ? compiled.group('lanes.layers', () => kept.programs)
     : compiled.group('lanes', () => programs);
@@ -98,14 +98,14 @@ class LanePull implements LaneGradients {
     private readonly ways: LaneWays,
     private readonly cotangents: readonly (Float64Array | undefined)[],
   ) {
-    const {lanes, own, traced} = step;
+    const {lanes, perMember, traced} = step;
     const executable = adjointOf(step, ways.record.hasLayers);
     this.executable = executable;
-    this.initial = members.map(({given}) => new Float64Array(given.length));
-    this.shared = members[0].parameterValues.map(({length}, p) => new Float64Array(own.has(p) ? 0 : length));
+    this.initial = members.map(({initialValues}) => new Float64Array(initialValues.length));
+    this.shared = members[0].parameterValues.map(({length}, p) => new Float64Array(perMember.has(p) ? 0 : length));
     const none = new Map<number, Float64Array>();
     this.own = members.map(({parameterValues}) =>
-      own.size === 0 ? none : new Map([...own].map(p => [p, new Float64Array(parameterValues[p].length)])),
+      perMember.size === 0 ? none : new Map([...perMember].map(p => [p, new Float64Array(parameterValues[p].length)])),
     );
     this.xCotangent = new Float64Array(traced.state.size);
     this.rows = laneViews(this.xCotangent, lanes);
@@ -117,7 +117,7 @@ class LanePull implements LaneGradients {
     const {record} = ways;
     const context = this.context(round);
     loadParameters(executable, context);
-    const cotangents = new ParameterCotangents(context, executable, context.compiled.addsUp, true);
+    const cotangents = new ParameterCotangents(context, executable, context.compiled.canAccumulate, true);
     const program = executable.program('pullStep');
     const [t, h, x, layers, next, insideCotangent] = (
       ['t', 'h', 'x', 'layers', 'nextCotangent', 'insideCotangent'] as const
@@ -208,7 +208,7 @@ class LanePull implements LaneGradients {
   private collect({first, end}: LaneRound, totals: readonly Float64Array[]): void {
     const {own, shared, step} = this;
     totals.forEach((total, p) => {
-      if (!step.own.has(p)) addTo(shared[p], total);
+      if (!step.perMember.has(p)) addTo(shared[p], total);
       else for (let i = first; i < end; i++) addTo(own[i].get(p), total, 1, ((i - first) * total.length) / step.lanes);
     });
   }
@@ -231,14 +231,14 @@ class LanePull implements LaneGradients {
     if (start === 'one by one') {
       for (const {i, x} of begun) {
         const totals = shared.map((total, p) => own[i].get(p) ?? total);
-        initial[i].set(pullStart(startOf(members[i]), paths[i].start, x, totals));
+        initial[i].set(pullStart(startContext(members[i]), paths[i].start, x, totals));
       }
       return;
     }
-    const executable = start.compiled.wholeAdjoint(auto());
+    const executable = start.compiled.fullAdjoint(auto());
     const starting = {...context, ...start};
     loadParameters(executable, starting);
-    const cotangents = new ParameterCotangents(starting, executable, start.compiled.addsUp);
+    const cotangents = new ParameterCotangents(starting, executable, start.compiled.canAccumulate);
     const find = (name: 't' | 'h' | 'x' | 'nextCotangent'): readonly Float64Array[] | undefined => {
       const buffer = executable.find(name);
       return buffer === undefined ? undefined : laneViews(buffer, lanes);
@@ -252,7 +252,7 @@ class LanePull implements LaneGradients {
         next?.[l].fill(0);
       }
       // Members with parameters of their own have their lanes.
-      const lane = part.map(({i}, l) => (step.own.size === 0 ? l : i - round.first));
+      const lane = part.map(({i}, l) => (step.perMember.size === 0 ? l : i - round.first));
       part.forEach(({i, x: cotangent}, j) => {
         paths[i].start.load(0, {t: t?.[lane[j]], h: h?.[lane[j]], x: x?.[lane[j]]});
         next?.[lane[j]].set(cotangent);

@@ -14,7 +14,7 @@ import {
   RoutineBuilder,
   sub,
 } from '../routine/routine.js';
-import {rowStart} from '../step/rows.js';
+import {rowHeaderSize} from '../step/block-layout.js';
 import type {StepRecord} from './record.js';
 
 /** What the pull of a step consists of. */
@@ -115,7 +115,7 @@ export function pullsRoutine(parts: PullParts, room: PullRoom): Routine {
     });
     if (t !== undefined) b.set(element(t), element(rows, row));
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(row, 1)));
-    if (kept !== undefined) b.copy(place(kept), place(rows, add(row, rowStart)), width - rowStart, kernels);
+    if (kept !== undefined) b.copy(place(kept), place(rows, add(row, rowHeaderSize)), width - rowHeaderSize, kernels);
     writePull(b, parts, k, isNew, carried);
     if (result !== undefined) b.copy(place(cotangent), place(result), size, kernels);
     b.set(isNew, 0);
@@ -224,7 +224,7 @@ export function timedPullsRoutine(parts: PullParts, room: TimedRoom): Routine {
   const pullWithin = ({inside, next, theta, cotangent: own, x: sum, ...one}: TimedDense): void => {
     clear(b, sum);
     if (inside !== undefined) b.call(inside);
-    if (next !== undefined) b.copy(place(next), place(rows, add(at, width + rowStart)), size, kernels);
+    if (next !== undefined) b.copy(place(next), place(rows, add(at, width + rowHeaderSize)), size, kernels);
     eachSaved(() =>
       b.unless(isAtEnd, () => {
         if (theta !== undefined) b.set(element(theta), element(thetas, i));
@@ -240,8 +240,8 @@ export function timedPullsRoutine(parts: PullParts, room: TimedRoom): Routine {
     addEnds();
     if (t !== undefined) b.set(element(t), element(rows, at));
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(at, 1)));
-    if (x !== undefined) b.copy(place(x), place(rows, add(at, rowStart)), size, kernels);
-    if (layers !== undefined) b.copy(place(layers), place(rows, add(at, rowStart + size)), layers.length, kernels);
+    if (x !== undefined) b.copy(place(x), place(rows, add(at, rowHeaderSize)), size, kernels);
+    if (layers !== undefined) b.copy(place(layers), place(rows, add(at, rowHeaderSize + size)), layers.length, kernels);
     clear(b, insideCotangent);
     if (dense !== undefined) b.if(isSet(isWithin), () => pullWithin(dense));
     writePull(b, parts, row, isNew, carried);

@@ -1,7 +1,7 @@
 /** The record of a run for its gradient: all its steps, in one growing array. */
 import type {StepExecutable} from '../step/buffers.js';
 import {newNumbers} from '../memory.js';
-import {rowStart as start} from '../step/rows.js';
+import {rowHeaderSize as start} from '../step/block-layout.js';
 import type {Room} from './workspace.js';
 import {offerRoom, takeRoom} from './workspace.js';
 
@@ -34,7 +34,7 @@ export class StepRecord {
   readonly within = new Set<number>();
   /** By step, where the unrolled adjoint will want them. */
   readonly iterations: (readonly IterationRecord[])[] = [];
-  /** With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep` leaves of them (step/kept.ts). */
+  /** With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep` leaves of them (step/stored-for-backward.ts). */
   private room: Room;
   readonly width: number;
 

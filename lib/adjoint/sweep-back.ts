@@ -4,7 +4,7 @@
  */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
-import {loadParameters, startOf} from '../step/context.js';
+import {loadParameters, startContext} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
 import type {Gradient, Looked, PullTogether, TransitionPull} from './gradient.js';
@@ -100,7 +100,7 @@ export function sweepBack(
   );
   if (cursor.back(-1)) look();
   const parameters = pull.finish();
-  return {initial: pullStart(startOf(context), start, xCotangent, parameters), parameters, recomputedSteps};
+  return {initial: pullStart(startContext(context), start, xCotangent, parameters), parameters, recomputedSteps};
 }
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
@@ -112,14 +112,14 @@ export function pullStart(
 ): Float64Array {
   if (context.resumed === true) return xCotangent.slice();
   const direct = pulledDirectly(context, record, xCotangent);
-  const adjoint = direct ?? context.compiled.wholeAdjoint(context.linear);
+  const adjoint = direct ?? context.compiled.fullAdjoint(context.linear);
   loadParameters(adjoint, context);
-  const {addsUp, derived} = context.compiled;
+  const {canAccumulate, derived} = context.compiled;
   const isOwn = derived.parameters.length === 0;
   const ofParameters = new ParameterCotangents(
     context,
     adjoint,
-    addsUp && direct === undefined,
+    canAccumulate && direct === undefined,
     false,
     isOwn ? totals : undefined,
   );
@@ -130,7 +130,7 @@ export function pullStart(
   pull(record, 0, xCotangent, true);
   const own = ofParameters.finish();
   if (!isOwn) own.forEach((cotangent, i) => addTo(totals[i], cotangent));
-  return xCotangent.slice(0, context.given.length);
+  return xCotangent.slice(0, context.initialValues.length);
 }
 
 /**

@@ -4,7 +4,7 @@
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
-import {setDirections} from './derived.js';
+import {setDirections} from './derived-cotangents.js';
 import type {Left} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -45,7 +45,7 @@ export class TangentLeft {
     directions?: Directions,
   ): StepExecutable<'tangentLeft'> {
     const {compiled} = context;
-    const executable = directions === undefined ? compiled.lengthLeft : compiled.tangentLeft(count, timed);
+    const executable = directions === undefined ? compiled.lengthResidual : compiled.tangentResidual(count, timed);
     loadParameters(executable, context);
     if (directions !== undefined) setDirections(context, executable, directions);
     return executable;

@@ -3,8 +3,8 @@
  * directions at once (equations.md §5). The mode for few parameters and many residuals.
  */
 import type {StepContext} from '../step/context.js';
-import {loadParameters, startOf} from '../step/context.js';
-import {setDirections} from './derived.js';
+import {loadParameters, startContext} from '../step/context.js';
+import {setDirections} from './derived-cotangents.js';
 import type {Directions} from './directions.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
@@ -47,5 +47,5 @@ export function stepPush(context: StepContext, directions: Directions): Push {
 export function startTangent(context: StepContext, start: StepRecord, directions: Directions): Float64Array {
   return context.resumed === true
     ? directions.initial.slice()
-    : stepPush(startOf(context), directions)(start, 0, directions.initial).slice();
+    : stepPush(startContext(context), directions)(start, 0, directions.initial).slice();
 }

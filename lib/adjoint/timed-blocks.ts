@@ -7,10 +7,10 @@ import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';
 import {compile} from '../routine/compile.js';
 import {programPart} from '../routine/parts.js';
-import {adaptiveRoom} from '../step/adaptive-block.js';
+import {adaptiveBlockSteps} from '../step/adaptive-block-layout.js';
 import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
-import {rowStart} from '../step/rows.js';
+import {rowHeaderSize} from '../step/block-layout.js';
 import type {PullTogether} from './gradient.js';
 import type {TimedRoom} from './pull-text.js';
 import {pairs, timedPullsRoutine} from './pull-text.js';
@@ -39,7 +39,7 @@ export class TimedBlocks implements PullTogether {
       const [thetas, afters, sum] = (['blockTheta', 'blockAfter', 'blockCotangent'] as const).map(name =>
         executable.buffer(name),
       );
-      const states = rows.subarray((adaptiveRoom(size) + 1) * (rowStart + size));
+      const states = rows.subarray((adaptiveBlockSteps(size) + 1) * (rowHeaderSize + size));
       return timedPulls(executable, routines, {rows, states, thetas, afters, sum});
     });
     return new TimedBlocks(executable, xCotangent, rows, nextCotangent, call);
@@ -53,8 +53,8 @@ export class TimedBlocks implements PullTogether {
     private readonly call: Pull,
   ) {
     const {length: size} = xCotangent;
-    this.mostSaved = adaptiveRoom(size);
-    this.states = rows.subarray((this.mostSaved + 1) * (rowStart + size));
+    this.mostSaved = adaptiveBlockSteps(size);
+    this.states = rows.subarray((this.mostSaved + 1) * (rowHeaderSize + size));
     [this.thetas, this.afters] = (['blockTheta', 'blockAfter'] as const).map(name => executable.buffer(name));
   }
 
@@ -73,7 +73,7 @@ export class TimedBlocks implements PullTogether {
   ): void {
     const {rows, states, thetas, afters, xCotangent, nextCotangent} = this;
     rows.set(record.rows(from, count));
-    rows.set(end, count * record.width + rowStart);
+    rows.set(end, count * record.width + rowHeaderSize);
     if (saved !== undefined) states.set(saved);
     afters[0] = -1;
     for (let i = cursor.from, k = 0; i < cursor.to; i++, k++) {
@@ -119,7 +119,7 @@ export function timedPulls(
   return compile(
     timedPullsRoutine(parts, {
       ...arrays,
-      width: rowStart + size + (layers?.length ?? 0),
+      width: rowHeaderSize + size + (layers?.length ?? 0),
       t: find('t'),
       x: find('x'),
       layers,

@@ -13,12 +13,12 @@ import {EventError, GradientError} from '../errors.js';
 import {topological} from '../graph/node.js';
 import {dot} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
-import {timedBuffers} from '../step/adaptive-block.js';
-import {turned, turnedAll} from '../step/clock.js';
+import {timedBuffers} from '../step/adaptive-block-layout.js';
+import {toUserTime, toUserTimes} from '../step/time-direction.js';
 import type {StepContext} from '../step/context.js';
-import {loadParameters, startOf} from '../step/context.js';
+import {loadParameters, startContext} from '../step/context.js';
 import type {HistoryAdjointProgram, HistoryProgram} from '../step/history-programs.js';
-import {historyPrograms} from '../step/history-programs.js';
+import {denseAndEventPrograms} from '../step/history-programs.js';
 import {namedFunctions} from '../step/step-functions.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
@@ -34,21 +34,27 @@ import {lengthDerivative, timedStep} from './timed-step.js';
 import type {Between, PullWithin} from './within-step.js';
 import {withinStep} from './within-step.js';
 
-export function historyAdjoint({compiled, traced, linear, keeps}: StepContext): StepExecutable<HistoryAdjointProgram> {
-  const {layers} = compiled;
-  if (keeps === 'layers' && layers !== undefined) return compiled.group('historyAdjoint.layers', () => layers.programs);
+export function historyAdjoint({
+  compiled,
+  traced,
+  linear,
+  storage,
+}: StepContext): StepExecutable<HistoryAdjointProgram> {
+  const {activations} = compiled;
+  if (storage === 'layers' && activations !== undefined)
+    return compiled.group('historyAdjoint.layers', () => activations.programs);
   return compiled.group('historyAdjoint', () => compiled.historyAdjointPrograms, {
     analysis: compiled.matrices.analysisOf(compiled.matrices.sweepSolver(linear), 'jacobian'),
     // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
     extra: () => ({
       dzH: traced.unknown.size,
-      ...(compiled.inBlocks ? timedBuffers(traced.state.size) : {}),
+      ...(compiled.runsInBlocks ? timedBuffers(traced.state.size) : {}),
     }),
   });
 }
 
 export const historyForward = ({compiled}: StepContext): StepExecutable<HistoryProgram> =>
-  compiled.group('history', () => historyPrograms(compiled.derived.step));
+  compiled.group('history', () => denseAndEventPrograms(compiled.derived.step));
 
 /** The programs that go before dense output, with x, z, t, h and next set. */
 export function lookInside(forward: StepExecutable<HistoryProgram>): void {
@@ -91,7 +97,7 @@ export function crossingRate(
   // The time moves by the function's change over this.
   if (least === fixedTime) return Infinity;
   if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
-    const t = turned(traced, clock);
+    const t = toUserTime(traced, clock);
     if (least === Infinity)
       throw new EventError(
         'jumping',
@@ -130,20 +136,20 @@ export class TimedPull implements TransitionPull {
   ) {
     this.executable = historyAdjoint(context);
     loadParameters(this.executable, context);
-    this.cotangents = new ParameterCotangents(context, this.executable, context.compiled.addsUp, true);
+    this.cotangents = new ParameterCotangents(context, this.executable, context.compiled.canAccumulate, true);
     this.xCotangent = new Float64Array(context.traced.state.size);
     this.end = new Float64Array(context.traced.state.size);
     this.happenedCotangents =
-      happened === undefined ? new Float64Array(history.happened.length) : turnedAll(context.traced, happened);
+      happened === undefined ? new Float64Array(history.happened.length) : toUserTimes(context.traced, happened);
     this.momentCotangents = new Float64Array(history.moments.length);
     history.happened.forEach((moment, i) => {
       if (moment !== undefined) this.momentCotangents[moment] += this.happenedCotangents[i];
     });
     if (times !== undefined)
       for (const [saved, moment] of history.moving)
-        this.momentCotangents[moment] += turned(context.traced, times[saved]);
+        this.momentCotangents[moment] += toUserTime(context.traced, times[saved]);
     this.eventCotangent = this.executable.find('eCotangent');
-    if (context.keeps === undefined && context.compiled.inBlocks && history.moments.length === 0)
+    if (context.storage === undefined && context.compiled.runsInBlocks && history.moments.length === 0)
       this.together = TimedBlocks.of(this.executable, this.xCotangent);
   }
 
@@ -268,10 +274,10 @@ export class TimedPull implements TransitionPull {
   }
 
   private restartingStep(): {step: TimedStep; cotangents: ParameterCotangents} {
-    const context = startOf(this.context);
+    const context = startContext(this.context);
     const executable = historyAdjoint(context);
     loadParameters(executable, context);
-    const cotangents = new ParameterCotangents(context, executable, context.compiled.addsUp, true);
+    const cotangents = new ParameterCotangents(context, executable, context.compiled.canAccumulate, true);
     return {step: timedStep(context, executable, cotangents), cotangents};
   }
 }

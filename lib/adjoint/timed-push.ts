@@ -7,15 +7,15 @@
  * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative with respect to the step's length.
  */
 import type {BufferName, StepExecutable} from '../step/buffers.js';
-import {turnedAll} from '../step/clock.js';
+import {toUserTimes} from '../step/time-direction.js';
 import type {StepContext} from '../step/context.js';
-import {loadParameters, startOf} from '../step/context.js';
+import {loadParameters, startContext} from '../step/context.js';
 import type {HistoryTangentProgram} from '../step/history-programs.js';
 import {historyTangentPrograms} from '../step/history-programs.js';
 import type {StepHistory, Noted, Restart} from './step-history.js';
 import type {Inside, Sensitivities, TransitionPush} from './sweep-forward.js';
 import {historyAdjoint, historyForward, crossingRate, lookInside} from './timed-pull.js';
-import {setDirections} from './derived.js';
+import {setDirections} from './derived-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
@@ -133,7 +133,7 @@ export class TimedPush implements TransitionPush {
     const none = new Float64Array(count);
     const of = (moment: number | undefined): Float64Array | undefined =>
       moment === undefined ? undefined : this.moments.get(moment);
-    const told = (tangents: Float64Array = none): Float64Array => turnedAll(traced, tangents);
+    const told = (tangents: Float64Array = none): Float64Array => toUserTimes(traced, tangents);
     return {
       times: Array.from({length: saved}, (_, index) => told(of(history.moving.get(index)))),
       happened: history.happened.map((moment, i) => told(of(moment) ?? this.noted.get(i))),
@@ -317,7 +317,7 @@ export class TimedPush implements TransitionPush {
     step.set('dt', this.moment(moment));
     step.executable.run(`pushJump.${event}`);
     const dGiven = step.executable.buffer('dGiven').slice();
-    this.restarting ??= new StepTangents(startOf(context), directions);
+    this.restarting ??= new StepTangents(startContext(context), directions);
     const restarted = this.restart(given, history.t[n], history.h[n]).record;
     return this.restarting.push(restarted, 0, dGiven, this.moment(moment), new Float64Array(directions.count)).slice();
   }

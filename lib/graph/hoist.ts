@@ -2,7 +2,7 @@
  * Splits a program in two: the part that depends on no changing input, which runs once, and the rest. The first part
  * passes its results to the second through named buffers, so any engine can run the pair by compiling both together.
  * The cost of storing is not considered here: some values are computed once for all (engine/wasm), others are selected
- * afterwards (step/inside.ts). ahead.ts weighs the cost of storing against that of computing.
+ * afterwards (step/interpolant.ts). ahead.ts weighs the cost of storing against that of computing.
  */
 import {input} from './build.js';
 import type {Graph, Node} from './node.js';

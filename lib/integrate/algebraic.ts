@@ -12,8 +12,8 @@ import {InconsistentStateError, OptionError} from '../errors.js';
 import {DENSE_LIMIT} from '../linear/null-space.js';
 import type {Dense, Rank} from '../linear/rank.js';
 import {dense, diagonalRank, product, rankOf, times} from '../linear/rank.js';
-import {turned} from '../step/clock.js';
-import {loadParameters, startOf} from '../step/context.js';
+import {toUserTime} from '../step/time-direction.js';
+import {loadParameters, startContext} from '../step/context.js';
 import {listed} from '../text.js';
 import type {Runnable} from './runnable.js';
 
@@ -57,7 +57,7 @@ interface Algebraic {
 
 /** undefined where there is no mass, or too large a system. */
 function instantOf(prepared: Runnable, y: Float64Array, t: number): Instant | undefined {
-  const context = startOf(prepared);
+  const context = startContext(prepared);
   const {traced, compiled, linear} = context;
   const n = traced.inputs.x.size;
   if (traced.functions.rightHandSide === undefined || n > largest) return undefined;
@@ -245,7 +245,7 @@ export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): 
   const {traced} = prepared.start;
   const {index, defects, components} = analyze(instant, prepared.h0);
   const names = (rows: readonly number[]): string => listed(rows.map(row => traced.state.rowName(row)));
-  if (index > (traced.index ?? 0)) throw badIndex(prepared, index, names(components));
+  if (index > (traced.maxIndex ?? 0)) throw badIndex(prepared, index, names(components));
   const project = prepared.options.consistent === 'project';
   if (project && index === 2)
     throw new OptionError(
@@ -261,7 +261,7 @@ export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): 
     : `row ${row} (${traced.state.rowName(row)}) of M y' = f is algebraic, and its f is ${size.toExponential(3)}`;
   throw new InconsistentStateError(
     'inconsistent',
-    `The state at t = ${Number(turned(traced, t).toPrecision(12))} is not consistent: ${what} where 0 belongs. `
+    `The state at t = ${Number(toUserTime(traced, t).toPrecision(12))} is not consistent: ${what} where 0 belongs. `
       + 'Correct the '
       + `state${index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : ''}.`,
     {row, defect: size, hidden},
@@ -290,7 +290,7 @@ function badIndex({traced: {name}}: Runnable, index: number, components: string)
  * @throws OptionError 'bad-adjoint' where M has no inverse as the run begins
  */
 export function requireInverse(prepared: Runnable): void {
-  const rows = instantOf(prepared, prepared.given, prepared.t0)?.mass.dependent ?? [];
+  const rows = instantOf(prepared, prepared.initialValues, prepared.t0)?.mass.dependent ?? [];
   if (rows.length === 0) return;
   throw new OptionError(
     'bad-adjoint',
@@ -309,7 +309,7 @@ export function unjudged(prepared: Runnable): readonly number[] {
   if (prepared.start.traced.functions.rightHandSide === undefined) return none;
   const known = found.get(prepared);
   if (known !== undefined) return known;
-  const instant = instantOf(prepared, prepared.given, prepared.t0);
+  const instant = instantOf(prepared, prepared.initialValues, prepared.t0);
   const components = instant === undefined ? [] : analyze(instant, prepared.h0).components;
   found.set(prepared, components);
   return components;

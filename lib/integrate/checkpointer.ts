@@ -17,8 +17,8 @@ import {pushRows, SweepForward} from '../adjoint/sweep-forward.js';
 import {TimedPull} from '../adjoint/timed-pull.js';
 import {TimedPush} from '../adjoint/timed-push.js';
 import type {StepContext} from '../step/context.js';
-import type {Keeps} from '../step/kept.js';
-import {rowStart} from '../step/rows.js';
+import type {StoragePolicy} from '../step/stored-for-backward.js';
+import {rowHeaderSize} from '../step/block-layout.js';
 import {repeatGrid, repeatHistory} from './again.js';
 import {noCounts} from './counters.js';
 import {restart} from './history/integrator.js';
@@ -31,21 +31,21 @@ import {leftMatrixSize} from './step-system.js';
 
 /** How the steps of a grid are recorded and pulled back. */
 export interface GridSteps extends Required<Pick<Keeping, 'iterations'>> {
-  /** Whether they are recorded by what the implicit adjoint needs of them alone (step/kept.ts). */
+  /** Whether they are recorded by what the implicit adjoint needs of them alone (step/stored-for-backward.ts). */
   narrow(context: StepContext): boolean;
   pull(context: StepContext): TransitionPull;
 }
 
 /** Numbers in a row of the record: of the state, or what is kept, and of what stands beside it. */
-function partsOfRow({traced, compiled, keeps}: Runnable): readonly [state: number, beside: number] {
-  if (keeps === 'narrow') return [compiled.kept.size, 0];
+function partsOfRow({traced, compiled, storage}: Runnable): readonly [state: number, beside: number] {
+  if (storage === 'narrow') return [compiled.storage.size, 0];
   return [
     traced.state.size,
-    keeps === 'layers' ? (compiled.layers?.size ?? 0) : compiled.implicit ? traced.unknown.size : 0,
+    storage === 'layers' ? (compiled.activations?.size ?? 0) : compiled.implicit ? traced.unknown.size : 0,
   ];
 }
 
-const rowSize = (prepared: Runnable): number => partsOfRow(prepared).reduce((sum, size) => sum + size, rowStart);
+const rowSize = (prepared: Runnable): number => partsOfRow(prepared).reduce((sum, size) => sum + size, rowHeaderSize);
 
 export function newRecord(prepared: Runnable, expected: number, most = Infinity): StepRecord {
   const [state, beside] = partsOfRow(prepared);
@@ -59,19 +59,19 @@ export function newRecord(prepared: Runnable, expected: number, most = Infinity)
 const fewSteps = 256;
 
 /** How steps are recorded for a gradient, within so many bytes. */
-function keepsOf(prepared: Runnable, grid: GridSteps | undefined, memory: number): Keeps | undefined {
+function keepsOf(prepared: Runnable, grid: GridSteps | undefined, memory: number): StoragePolicy | undefined {
   if (grid === undefined) return undefined;
   const {
     compiled,
     options: {plan, grid: along},
   } = prepared;
   // Steps do not lie on a grid, or states between them are saved.
-  if (plan !== undefined) return compiled.layers === undefined ? undefined : 'layers';
+  if (plan !== undefined) return compiled.activations === undefined ? undefined : 'layers';
   if (!grid.narrow(prepared)) return undefined;
-  const whole = along.steps * rowSize({...prepared, keeps: undefined}) * bytesPerNumber;
-  if (!compiled.implicit || compiled.isSingle || whole > memory || compiled.recorded > fewSteps) return 'narrow';
-  compiled.recorded += along.steps;
-  return compiled.recorded > fewSteps ? 'narrow' : undefined;
+  const whole = along.steps * rowSize({...prepared, storage: undefined}) * bytesPerNumber;
+  if (!compiled.implicit || compiled.isSingle || whole > memory || compiled.recordedSteps > fewSteps) return 'narrow';
+  compiled.recordedSteps += along.steps;
+  return compiled.recordedSteps > fewSteps ? 'narrow' : undefined;
 }
 
 /** States that a budget in bytes holds. */
@@ -139,7 +139,7 @@ class Checkpointer implements Companion {
     if (history !== undefined) {
       this.most = budget / row;
       this.room = roomFor(budget, state.size, 4);
-      this.record = newRecord(prepared, Math.min(prepared.compiled.transitions, this.most), this.most);
+      this.record = newRecord(prepared, Math.min(prepared.compiled.expectedTransitions, this.most), this.most);
     } else {
       this.most = Infinity;
       const isWhole = steps * row <= budget || steps <= 2;
@@ -172,13 +172,13 @@ class Checkpointer implements Companion {
 
   finish(n: number, state: Float64Array): Kept {
     const {prepared, record, states, room, grid, history, schedule} = this;
-    if (history !== undefined) prepared.compiled.transitions = Math.max(n, 16);
+    if (history !== undefined) prepared.compiled.expectedTransitions = Math.max(n, 16);
     // A run cut short left states where the whole schedule wanted them; only its start is of use to the shorter one.
     if (schedule !== undefined && n < prepared.options.grid.steps)
       for (const at of states.keys()) if (at > 0) states.delete(at);
     return new KeptSteps(
       grid,
-      prepared.keeps,
+      prepared.storage,
       n,
       record ?? {states, room},
       history === undefined ? undefined : {history, end: state.slice()},
@@ -212,7 +212,7 @@ class KeptSteps implements Kept {
   /** @param timed where the times of transitions are written down, and may move: their history, and the state at their end */
   constructor(
     private readonly grid: GridSteps | undefined,
-    private readonly keeps: Keeps | undefined,
+    private readonly keeps: StoragePolicy | undefined,
     private readonly count: number,
     private readonly kept: StepRecord | Checkpoints,
     private readonly timed: {readonly history: StepHistory; readonly end: Float64Array} | undefined,
@@ -225,7 +225,7 @@ class KeptSteps implements Kept {
   pull(given: Runnable, {start}: Path, cotangents: RunCotangents, watch?: Watch): Gradient {
     const {grid, keeps, timed} = this;
     if (grid === undefined) throw new Error('a run kept for its tangents has no way back');
-    const prepared = given.keeps === keeps ? given : {...given, keeps};
+    const prepared = given.storage === keeps ? given : {...given, storage: keeps};
     const saved = timed?.history.saved ?? {after: prepared.options.saved};
     const pull =
       timed === undefined

@@ -1,8 +1,8 @@
 /** How runs fail: what a start that fails is to a run, and the error message of adaptive steps that cannot go on. */
 import type {StiffgradError} from '../errors.js';
 import {InconsistentStateError, NewtonError, SingularMatrixError} from '../errors.js';
-import {turned} from '../step/clock.js';
-import {short} from '../step/failed-step.js';
+import {toUserTime} from '../step/time-direction.js';
+import {shortNumber} from '../step/failed-step.js';
 import type {Counters, Failure, Status} from './counters.js';
 import type {Runnable} from './runnable.js';
 
@@ -44,7 +44,7 @@ export function historyFailure(
   {failures, steps}: Counters,
   stiff?: string,
 ): StiffgradError {
-  const [t, h] = [turned(traced, clock), turned(traced, length)];
+  const [t, h] = [toUserTime(traced, clock), toUserTime(traced, length)];
   const causes = Object.entries(failures)
     .map(([cause, count]) => `${count} by ${cause === 'error' ? 'the error estimate' : cause}`)
     .join(', ');
@@ -52,14 +52,14 @@ export function historyFailure(
   if (status === 'too-many-steps') {
     return new NewtonError(
       status,
-      `${traced.name}: ${plan === undefined ? 'the' : `the ${plan.most}`} steps allowed are used up at t = ${short(t)}, with h = ${short(h)}${stiff === undefined ? ': ' : '. '}${stiff ?? 'allow more, or a larger tolerance.'}`,
+      `${traced.name}: ${plan === undefined ? 'the' : `the ${plan.most}`} steps allowed are used up at t = ${shortNumber(t)}, with h = ${shortNumber(h)}${stiff === undefined ? ': ' : '. '}${stiff ?? 'allow more, or a larger tolerance.'}`,
       {...data, steps},
     );
   }
   const least = plan?.control.min ?? 0;
   return new NewtonError(
     'step-too-small',
-    `The next step of ${traced.name}, from t = ${short(t)}, would be shorter than allowed: h = ${short(h)}${least > Math.abs(h) ? `, and adaptive has min: ${least}. Lower it, or take larger tolerances` : ''}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.${[failures['not-finite'] === undefined ? undefined : traced.notFinite, stiff].map(more => (more === undefined ? '' : ` ${more}`)).join('')}`,
+    `The next step of ${traced.name}, from t = ${shortNumber(t)}, would be shorter than allowed: h = ${shortNumber(h)}${least > Math.abs(h) ? `, and adaptive has min: ${least}. Lower it, or take larger tolerances` : ''}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.${[failures['not-finite'] === undefined ? undefined : traced.notFinite, stiff].map(more => (more === undefined ? '' : ` ${more}`)).join('')}`,
     data,
   );
 }

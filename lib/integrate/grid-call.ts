@@ -8,7 +8,7 @@ import {stepBuffers, StepRecord} from '../adjoint/record.js';
 import {routinesOf} from '../engine/routines.js';
 import {compile} from '../routine/compile.js';
 import {cotangentName} from '../step/parameter-names.js';
-import {rowStart} from '../step/rows.js';
+import {rowHeaderSize} from '../step/block-layout.js';
 import type {AskedCall, Room, RunCall} from './run-call.js';
 import {clear, parameterList} from './run-call.js';
 import type {Runnable} from './runnable.js';
@@ -34,7 +34,7 @@ function isPlain(prepared: Runnable): boolean {
   if (traced.functions.touching !== undefined || redundancy.regularization > 0) return false;
   if (compiled.derived.parameters.length > 0) return false;
   // What an iteration is made of is told by compiled programs.
-  compiled.expected = Infinity;
+  compiled.expectedSteps = Infinity;
   const stepper = new Stepper(prepared, new Float64Array(traced.state.size), false, false);
   return stepper.alike !== undefined;
 }
@@ -45,7 +45,7 @@ function isPlain(prepared: Runnable): boolean {
  * @returns undefined of a run that is not taken so
  */
 export function gridCall(given: Runnable, room: Room, memory: number): AskedCall | undefined {
-  const known = {...given, keeps: 'narrow'} as const;
+  const known = {...given, storage: 'narrow'} as const;
   if (!isPlain(known)) return undefined;
   const {
     traced,
@@ -55,11 +55,11 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
     },
   } = known;
   const {size} = traced.state;
-  const width = rowStart + known.compiled.kept.size;
+  const width = rowHeaderSize + known.compiled.storage.size;
   if (steps * width * bytes > memory) return undefined;
   const start = startCall(known, room);
   if (start === undefined) return undefined;
-  const compiled = known.compiled.on(room.engine);
+  const compiled = known.compiled.forEngine(room.engine);
   const prepared: Runnable = {...known, engine: room.engine, compiled};
   const forward = compiled.forward(newton.linear, 'narrow');
   const adjoint = compiled.adjoint(compiled.matrices.sweepSolver(newton.linear));
@@ -94,7 +94,7 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
     const back = new StepsBack(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian);
     const {t, x: kept} = stepBuffers(adjoint);
     const pullSteps = compile(
-      pullsRoutine(back.parts({owner: back}, compiled.implicit && compiled.carriesOn), {
+      pullsRoutine(back.parts({owner: back}, compiled.implicit && compiled.chainsPulls), {
         rows,
         width,
         t,
@@ -107,7 +107,7 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
       backwards.memory,
     );
     const record = StepRecord.fromPlain({
-      stateSize: width - rowStart,
+      stateSize: width - rowHeaderSize,
       unknownSize: 0,
       count: steps,
       rows,

@@ -82,7 +82,7 @@ export class GridLoop implements Loop {
     const rows = stepper.record?.count ?? 0;
     this.status = stepper.step(n);
     if (this.status === 'completed' && prepared.redundancy.regularization > 0)
-      this.look(prepared.start.traced.still === true ? grid.t0 : grid.time(n + 1));
+      this.look(prepared.start.traced.isEquilibrium === true ? grid.t0 : grid.time(n + 1));
     if (this.status !== 'completed') {
       // Of a step that failed its first half may stand there.
       stepper.record?.cut(rows);

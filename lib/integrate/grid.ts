@@ -2,8 +2,8 @@
 import {OptionError} from '../errors.js';
 import {shown} from '../checks.js';
 import {newNumbers} from '../memory.js';
-import type {Directed} from '../step/clock.js';
-import {turned} from '../step/clock.js';
+import type {TimeDirection} from '../step/time-direction.js';
+import {toUserTime} from '../step/time-direction.js';
 import {bytesPerNumber, fewerSaved, requireMemory} from './memory.js';
 import type {GridPlace} from './run-state.js';
 
@@ -18,8 +18,8 @@ export interface Progress {
   readonly steps?: number;
 }
 
-/** The times of a run, by its clock (step/clock.ts): t0 + n·dt, the last one exactly t1 where that was given. */
-export interface Grid extends Directed {
+/** The times of a run, by its clock (step/time-direction.ts): t0 + n·dt, the last one exactly t1 where that was given. */
+export interface Grid extends TimeDirection {
   /** What it was made of, with t0: plain values. */
   readonly asked: GridOptions;
   readonly t0: number;
@@ -32,7 +32,7 @@ export interface Grid extends Directed {
 }
 
 /** How a grid is asked for, by the clock: `steps` or `t1`. */
-export interface GridOptions extends Directed {
+export interface GridOptions extends TimeDirection {
   readonly dt: number;
   readonly steps?: number;
   readonly t1?: number;
@@ -49,7 +49,7 @@ const timeRounding = 4 * Number.EPSILON;
 /** @throws OptionError 'bad-time' */
 export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: number): Grid {
   if (!(dt > 0) || !Number.isFinite(dt)) {
-    const given = typeof dt === 'number' ? turned({backwards}, dt) : dt;
+    const given = typeof dt === 'number' ? toUserTime({backwards}, dt) : dt;
     throw new OptionError(
       'bad-time',
       `dt must be a positive number, or a negative one to run backwards in time, not ${shown(given)}.`,
@@ -57,7 +57,7 @@ export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: nu
     );
   }
   if (!Number.isFinite(t0)) {
-    const t = turned({backwards}, t0);
+    const t = toUserTime({backwards}, t0);
     throw new OptionError('bad-time', `The initial time must be finite, not ${t}.`, {t});
   }
   if ((steps === undefined) === (t1 === undefined))
@@ -83,8 +83,8 @@ export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: nu
   if (!Number.isSafeInteger(count))
     throw new OptionError(
       'bad-time',
-      `From t = ${turned({backwards}, t0)} to t1 = ${turned({backwards}, end)} there are ${count} steps of dt = ${turned({backwards}, dt)}, more than can be counted: use a longer dt.`,
-      {t1: turned({backwards}, end), t: turned({backwards}, t0), dt: turned({backwards}, dt)},
+      `From t = ${toUserTime({backwards}, t0)} to t1 = ${toUserTime({backwards}, end)} there are ${count} steps of dt = ${toUserTime({backwards}, dt)}, more than can be counted: use a longer dt.`,
+      {t1: toUserTime({backwards}, end), t: toUserTime({backwards}, t0), dt: toUserTime({backwards}, dt)},
     );
   const left = end - time(count - 1);
   const whole = Math.abs(left - dt) <= rounding;
@@ -100,9 +100,9 @@ export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: nu
 }
 
 /** @throws OptionError 'bad-time' */
-export function readEnd(t1: number, t0: number, direction: Directed): number {
+export function readEnd(t1: number, t0: number, direction: TimeDirection): number {
   if (t1 >= t0 && Number.isFinite(t1)) return t1;
-  const [end, t] = [typeof t1 === 'number' ? turned(direction, t1) : t1, turned(direction, t0)];
+  const [end, t] = [typeof t1 === 'number' ? toUserTime(direction, t1) : t1, toUserTime(direction, t0)];
   const wrong =
     direction.backwards === true
       ? `lies after the start t = ${t}, from where a negative dt runs backwards in time, or is not finite.`
@@ -192,10 +192,10 @@ function savedTimes(times: readonly number[], grid: Grid): Float64Array {
  * @param read the times by the clock, or the steps that they belong to
  * @throws OptionError 'bad-save' where they do not ascend; descend, of a run backwards in time
  */
-export function requireOrder(read: Float64Array, times: readonly number[], direction: Directed): void {
+export function requireOrder(read: Float64Array, times: readonly number[], direction: TimeDirection): void {
   const index = read.findIndex((one, i) => i > 0 && !(one > read[i - 1]));
   if (index < 0) return;
-  const [before, time] = [times[index - 1], times[index]].map(one => turned(direction, one));
+  const [before, time] = [times[index - 1], times[index]].map(one => toUserTime(direction, one));
   const order = direction.backwards === true ? 'descend where time runs backwards' : 'ascend';
   throw new OptionError('bad-save', `saveAt must ${order}: entry ${index} is ${time} after ${before}.`, {index});
 }

@@ -7,11 +7,11 @@ import type {Saved, StepHistory} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
 import type {StiffgradError} from '../errors.js';
-import type {Learned} from '../step/matrices.js';
-import type {Directed} from '../step/clock.js';
-import {turned, turnedAll} from '../step/clock.js';
+import type {PivotStates} from '../step/matrices.js';
+import type {TimeDirection} from '../step/time-direction.js';
+import {toUserTime, toUserTimes} from '../step/time-direction.js';
 import type {Redundancy} from '../step/context.js';
-import type {Keeps} from '../step/kept.js';
+import type {StoragePolicy} from '../step/stored-for-backward.js';
 import type {Counters, Status} from './counters.js';
 import type {EventRecord} from './history/records.js';
 import type {Standing} from './run-state.js';
@@ -19,8 +19,8 @@ import type {Runnable, SolverFacts} from './runnable.js';
 
 /** How a run is kept for a derivative. */
 export interface Keeping {
-  /** How steps are recorded (step/kept.ts). */
-  keeps?(prepared: Runnable): Keeps | undefined;
+  /** How steps are recorded (step/stored-for-backward.ts). */
+  keeps?(prepared: Runnable): StoragePolicy | undefined;
   /** Newton's iterations are recorded too. */
   readonly iterations?: boolean;
   /** @throws MemoryError where what will be kept has no room */
@@ -65,7 +65,7 @@ export interface Kept {
 
 /** What a message carries of it; its memory may be moved. */
 export interface PlainKept {
-  readonly keeps?: Keeps | undefined;
+  readonly keeps?: StoragePolicy | undefined;
   readonly record?: PlainRecord;
   readonly states?: ReadonlyMap<number, Float64Array>;
   readonly room?: number;
@@ -89,16 +89,16 @@ export interface Path {
   /** There where a derivative was asked for. */
   readonly kept?: Kept;
   /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
-  readonly history?: Learned;
+  readonly history?: PivotStates;
 }
 
 /** What loops tell by their clock, as users see it. */
 export const inUserTime = (
-  direction: Directed,
+  direction: TimeDirection,
   {times, events}: Pick<Path, 'times' | 'events'>,
 ): Pick<Path, 'times' | 'events'> => ({
-  times: turnedAll(direction, times),
-  events: direction.backwards === true ? events?.map(event => ({...event, t: turned(direction, event.t)})) : events,
+  times: toUserTimes(direction, times),
+  events: direction.backwards === true ? events?.map(event => ({...event, t: toUserTime(direction, event.t)})) : events,
 });
 
 export interface Run extends Path {

@@ -7,8 +7,8 @@ import {OptionError, ShapeError} from '../errors.js';
 import {shown} from '../checks.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
-import type {Directed} from '../step/clock.js';
-import {turned} from '../step/clock.js';
+import type {TimeDirection} from '../step/time-direction.js';
+import {toUserTime} from '../step/time-direction.js';
 import type {TracedStep} from '../step/traced-step.js';
 import type {StepMemory} from './history/step-lengths.js';
 
@@ -101,9 +101,9 @@ export function runState(
 }
 
 /** A saved state with its times turned: the clock's as the user's, and the other way round. */
-function inTime<S extends Pick<RunState, 't' | 'grid' | 'newton'>>(left: S, direction: Directed): S {
+function inTime<S extends Pick<RunState, 't' | 'grid' | 'newton'>>(left: S, direction: TimeDirection): S {
   const {t, grid, newton} = left;
-  const back = (time: number): number => turned(direction, time);
+  const back = (time: number): number => toUserTime(direction, time);
   return {
     ...left,
     t: back(t),
@@ -116,7 +116,7 @@ function inTime<S extends Pick<RunState, 't' | 'grid' | 'newton'>>(left: S, dire
  * A checked state by the clock of a run that is to go on from it.
  * @throws OptionError 'bad-initial' where that runs the other way
  */
-export function readStanding(given: RunState, {backwards = false}: Directed): RunState {
+export function readStanding(given: RunState, {backwards = false}: TimeDirection): RunState {
   if ((given.backwards === true) !== backwards)
     throw new OptionError(
       'bad-initial',
@@ -233,7 +233,7 @@ export function checkRunState(given: RunState): void {
       throw damaged(`is damaged: its ${name} is not what a run leaves`, {part: name});
   }
   const {grid, t, blocks, backwards} = given;
-  if (grid !== undefined && !(turned({backwards}, grid.dt) > 0))
+  if (grid !== undefined && !(toUserTime({backwards}, grid.dt) > 0))
     throw damaged('is damaged: its grid is not what a run leaves', {part: 'grid'});
   for (const [name, {shape, values}] of Object.entries(blocks)) {
     if (values.length !== sizeOf(shape))

@@ -4,7 +4,7 @@
  */
 import {SingularMatrixError} from '../errors.js';
 import {throwIfAborted} from '../checks.js';
-import {turned} from '../step/clock.js';
+import {toUserTime} from '../step/time-direction.js';
 import {StepRecord} from '../adjoint/record.js';
 import {noCounts} from './counters.js';
 import {FailedStart, started} from './failure.js';
@@ -29,13 +29,13 @@ export function run(prepared: Runnable, keeping?: Keeping): Run {
     options: {signal},
   } = prepared;
   throwIfAborted(signal);
-  const keeps = keeping?.keeps?.(prepared);
-  compiled.busy = true;
-  compiled.expected = knownSteps(prepared.options);
+  const storage = keeping?.keeps?.(prepared);
+  compiled.inUse = true;
+  compiled.expectedSteps = knownSteps(prepared.options);
   try {
-    return relieved(prepared, context => drive(keeps === context.keeps ? context : {...context, keeps}, keeping));
+    return relieved(prepared, context => drive(storage === context.storage ? context : {...context, storage}, keeping));
   } finally {
-    compiled.busy = false;
+    compiled.inUse = false;
   }
 }
 
@@ -47,7 +47,7 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
     options: {plan, poll, onProgress, signal, grid},
   } = prepared;
   keeping?.requireMemory?.(prepared);
-  compiled.matrices.recall(undefined);
+  compiled.matrices.restorePivots(undefined);
   const loop = started(() =>
     plan === undefined ? new GridLoop(prepared, keeping) : new HistoryLoop(prepared, plan, keeping),
   );
@@ -61,7 +61,7 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
     if (now - told <= progressInterval && !loop.done) continue;
     told = now;
     onProgress({
-      t: turned(grid, loop.t),
+      t: toUserTime(grid, loop.t),
       step: loop.boundaries,
       steps: Number.isFinite(grid.steps) ? grid.steps : undefined,
     });
@@ -85,7 +85,7 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
     kept,
     standing,
     events,
-    history: compiled.matrices.learned,
+    history: compiled.matrices.pivotStates,
   };
 }
 
@@ -107,15 +107,15 @@ const unstarted = (
   start: new StepRecord(0, 0, 1),
   redundancy,
   kept: keeping === undefined ? undefined : keptNothing,
-  history: compiled.matrices.learned,
+  history: compiled.matrices.pivotStates,
 });
 
 const none = new Float64Array(0);
 
 /** Of no saved states every derivative is zero. */
 const keptNothing: Kept = {
-  pull: ({given, parameterValues}) => ({
-    initial: new Float64Array(given.length),
+  pull: ({initialValues, parameterValues}) => ({
+    initial: new Float64Array(initialValues.length),
     parameters: parameterValues.map(({length}) => new Float64Array(length)),
     recomputedSteps: 0,
   }),

@@ -1,7 +1,7 @@
 /**
  * The equations of an adaptive step for simplified Newton iterations (newton/simplified-newton.ts): the
  * unknown's blocks in turn if the scheme allows it, otherwise the unknown as one block. The tolerance
- * is that of the step, as far as an error of the unknown affects the state (`AlongStep.effects`).
+ * is that of the step, as far as an error of the unknown affects the state (`ErrorInfo.stageErrorEffects`).
  */
 import type {Vectors} from '../engine/vectors.js';
 import type {Factor, LinearSolver} from '../linear/index.js';
@@ -36,7 +36,7 @@ export function solvesToTolerance(prepared: Runnable): boolean {
   const {plan, newton} = options;
   return (
     plan?.absolute !== undefined
-    && traced.along?.effects !== undefined
+    && traced.errorInfo?.stageErrorEffects !== undefined
     && traced.functions.residualModel === undefined
     && isPlain(newton)
     && unjudged(prepared).length === 0
@@ -187,15 +187,15 @@ export class SequentialStages implements SequentialSystem {
       bound.evaluate();
       return refactor(values);
     };
-    this.jacobianCost = compiled.matrices.matrixWork(linear, which);
+    this.jacobianCost = compiled.matrices.relativeCost(linear, which);
     this.buffers = {
       x: executable.buffer('x'),
-      last: executable.find('last'),
-      ahead: executable.find('ahead'),
-      ratio: executable.find('ratio'),
+      last: executable.find('lastUnknown'),
+      ahead: executable.find('lastTheta'),
+      ratio: executable.find('lengthRatio'),
     };
-    const effects = traced.along?.effects ?? {};
-    this.tolerated = traced.state.whole.flatMap(({name, offset}) =>
+    const effects = traced.errorInfo?.stageErrorEffects ?? {};
+    this.tolerated = traced.state.schemeBlocks.flatMap(({name, offset}) =>
       name in effects ? [{offset, power: effects[name]}] : [],
     );
     this.absolute = plan?.absolute ?? new Float64Array(0);

@@ -1,7 +1,7 @@
 /** The start of a run (start.ts) and its way back, as parts of a run in one memory (run-call.ts), where nothing is to be checked or solved. */
 import {isOp, topological} from '../graph/node.js';
 import type {StepExecutable} from '../step/buffers.js';
-import {startOf} from '../step/context.js';
+import {startContext} from '../step/context.js';
 import {cotangentName} from '../step/parameter-names.js';
 import type {Room, Sums} from './run-call.js';
 import {clear, parameterList} from './run-call.js';
@@ -22,7 +22,7 @@ export interface StartCall {
 
 /** undefined of a start that has more to it. */
 export function startCall(prepared: Runnable, room: Room): {readonly bind: () => StartCall} | undefined {
-  const context = startOf(prepared);
+  const context = startContext(prepared);
   const {traced, compiled: known, linear, t0, h0} = context;
   const {mass, positions, kinematics, delays, seed, rightHandSide, coefficients} = traced.functions;
   const checked = [positions, kinematics, delays, seed, rightHandSide, coefficients];
@@ -31,10 +31,10 @@ export function startCall(prepared: Runnable, room: Room): {readonly bind: () =>
   if (prepared.resumed === true || known.implicit || !isConstant || checked.some(one => one !== undefined))
     return undefined;
   if (known.derived.parameters.length > 0) return undefined;
-  const compiled = known.on(room.engine);
+  const compiled = known.forEngine(room.engine);
   const forward = compiled.forward(linear);
-  const adjoint = compiled.wholeAdjoint(linear);
-  const askedGiven = room.ask(prepared.given.length);
+  const adjoint = compiled.fullAdjoint(linear);
+  const askedGiven = room.ask(prepared.initialValues.length);
   const bind = (): StartCall => {
     const given = askedGiven();
     for (const executable of [forward, adjoint]) {

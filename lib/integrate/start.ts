@@ -9,10 +9,10 @@ import {InconsistentStateError, OptionError, SingularMatrixError} from '../error
 import {isSeed} from '../graph/primitives/brownian-path.js';
 import {densePattern, lu} from '../linear/index.js';
 import {NewtonIteration} from '../newton/index.js';
-import {turned} from '../step/clock.js';
+import {toUserTime} from '../step/time-direction.js';
 import type {ForwardExecutable} from '../step/compiled.js';
-import {loadParameters, startOf} from '../step/context.js';
-import {failedStep} from '../step/failed-step.js';
+import {loadParameters, startContext} from '../step/context.js';
+import {stepError} from '../step/failed-step.js';
 import type {Layout} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {firstNotFinite, indexText} from '../system/places.js';
@@ -41,8 +41,8 @@ export function startRun(
   counters: Counters,
   jump?: Float64Array | 'taken',
 ): {x: Float64Array; record: StepRecord} {
-  const context = startOf(prepared);
-  const {traced, compiled, given, t0, h0, linear} = context;
+  const context = startContext(prepared);
+  const {traced, compiled, initialValues, t0, h0, linear} = context;
   const {mass, positions, kinematics, delays, seed} = traced.functions;
   const resumed = prepared.resumed === true && jump === undefined;
   if (resumed && delays === undefined && seed === undefined) return goingOn(prepared);
@@ -55,7 +55,7 @@ export function startRun(
     checkSeed(forward.find('seed'));
     return goingOn(prepared);
   }
-  forward.find('x')?.set(given);
+  forward.find('x')?.set(initialValues);
   forward.find('t')?.fill(t0);
   forward.find('h')?.fill(h0);
   if (
@@ -64,18 +64,18 @@ export function startRun(
   )
     forward.run('checks');
   if (traced.functions.rightHandSide === undefined) checkMass(prepared, forward.find('mass'));
-  else if (jump !== 'taken' && traced.still !== true) {
-    checkAlgebraic(prepared, given, t0);
-    forward.find('x')?.set(given);
+  else if (jump !== 'taken' && traced.isEquilibrium !== true) {
+    checkAlgebraic(prepared, initialValues, t0);
+    forward.find('x')?.set(initialValues);
   }
   checkCoefficients(traced, forward.find('coefficients'));
   checkDelays(prepared, forward.find('delays'));
   checkSeed(forward.find('seed'));
   const project = prepared.options.consistent === 'project';
   if (kinematics !== undefined) checkKinematics(prepared, forward.buffer('kinematics'), project);
-  if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.still !== true) {
+  if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.isEquilibrium !== true) {
     checkConstraints(prepared, gapsIn(forward), jump === undefined ? undefined : gapsBefore(context, jump));
-    forward.find('x')?.set(given);
+    forward.find('x')?.set(initialValues);
   }
   const residuals = counters.residualEvaluations;
   const {z, h} = !compiled.implicit ? {z: undefined, h: h0} : solve(context, counters);
@@ -92,17 +92,19 @@ export function startRun(
       {row: at},
     );
   }
-  const record = new StepRecord(given.length, z?.length ?? 0, 1);
-  record.append(t0, h, given, z);
+  const record = new StepRecord(initialValues.length, z?.length ?? 0, 1);
+  record.append(t0, h, initialValues, z);
   const torn =
-    prepared.redundancy.regularization > 0 && traced.still !== true ? contradiction(prepared, x, t0) : undefined;
+    prepared.redundancy.regularization > 0 && traced.isEquilibrium !== true
+      ? contradiction(prepared, x, t0)
+      : undefined;
   if (torn !== undefined) throw torn;
   return {x, record};
 }
 
 /** The start of a run that goes on from a saved state: as it is given, with no step behind it. */
-const goingOn = ({given}: Runnable): {x: Float64Array; record: StepRecord} => ({
-  x: given.slice(),
+const goingOn = ({initialValues}: Runnable): {x: Float64Array; record: StepRecord} => ({
+  x: initialValues.slice(),
   record: new StepRecord(0, 0, 1),
 });
 
@@ -118,7 +120,7 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
   const system = new StepSystem({...context, options: {...context.options, newton}});
   const iteration = new NewtonIteration(newton, system, counters);
   const forward = context.compiled.forward(linear);
-  const most = traced.ahead === true ? deepestHalving : 0;
+  const most = traced.usesTrialStep === true ? deepestHalving : 0;
   for (let halvings = 0, h = h0; ; halvings++, h /= 2) {
     forward.find('h')?.fill(h);
     forward.run('guess');
@@ -129,7 +131,7 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
       continue;
     }
     const rowName = (row: number): string => traced.unknown.rowName(row);
-    throw failedStep({
+    throw stepError({
       status,
       step: 0,
       t: t0,
@@ -201,7 +203,7 @@ const nonlinear = 1e-10;
  *   position is not on its manifold
  */
 function checkKinematics(
-  {given, coordinates}: Runnable,
+  {initialValues, coordinates}: Runnable,
   [difference, size, off]: Float64Array,
   project: boolean,
 ): void {
@@ -211,7 +213,7 @@ function checkKinematics(
       "kinematics must be linear in v, q' = N(q)v: at twice the velocity the rate is off by "
         + `${difference.toExponential(1)}. Move the constant or nonlinear part to a hidden state or a force.`,
     );
-  if (project || !(off > tolerated * Math.max(1, plainVectors.largest(given.subarray(0, coordinates))))) return;
+  if (project || !(off > tolerated * Math.max(1, plainVectors.largest(initialValues.subarray(0, coordinates))))) return;
   throw new InconsistentStateError(
     'inconsistent',
     `The initial position is ${off.toExponential(3)} off its manifold (of unit quaternions, for example): `
@@ -221,7 +223,7 @@ function checkKinematics(
 }
 
 /** @throws InconsistentStateError 'inconsistent' naming the worst row */
-function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps: Gaps, before?: Drift): void {
+function checkConstraints({initialValues, coordinates: size, t0, traced}: Runnable, gaps: Gaps, before?: Drift): void {
   const check = (name: keyof Gaps, coordinates: Float64Array, what: string): void => {
     const worst = worstGap(gaps[name], coordinates);
     if (worst === undefined || (before !== undefined && Math.abs(worst.gap) <= carriedOn * before[name])) return;
@@ -229,7 +231,7 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
     const state =
       before === undefined
         ? 'The initial state'
-        : `The state after the jump at t = ${Number(turned(traced, t0).toPrecision(12))}`;
+        : `The state after the jump at t = ${Number(toUserTime(traced, t0).toPrecision(12))}`;
     // A row of positions is a gap that is held, or what a contact lacks: plain values do not say which.
     const must =
       name === 'depths' ? 'at least 0' : name === 'positions' && gap < 0 ? '0, of a contact at least 0' : '0';
@@ -241,10 +243,10 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
       {row, gap, what},
     );
   };
-  check('positions', given.subarray(0, size), 'the gap');
-  check('depths', given.subarray(0, size), 'the gap');
+  check('positions', initialValues.subarray(0, size), 'the gap');
+  check('depths', initialValues.subarray(0, size), 'the gap');
   const {offset = size, size: count = size} = traced.state.block('v') ?? {};
-  check('velocities', given.subarray(offset, offset + count), 'the velocity');
+  check('velocities', initialValues.subarray(offset, offset + count), 'the velocity');
 }
 
 /**
@@ -253,7 +255,7 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
  * @param x a state whose first blocks are q and v
  */
 export function contradiction(prepared: Runnable, x: Float64Array, clock: number): InconsistentStateError | undefined {
-  const context = startOf(prepared);
+  const context = startContext(prepared);
   const forward = context.compiled.forward(context.linear);
   if (context.traced.functions.positions === undefined) return undefined;
   loadParameters(forward, context);
@@ -263,7 +265,7 @@ export function contradiction(prepared: Runnable, x: Float64Array, clock: number
   const worst = worstGap(forward.buffer('positions'), x.subarray(0, prepared.coordinates));
   if (worst === undefined) return undefined;
   const {row, gap} = worst;
-  const t = turned(prepared.traced, clock);
+  const t = toUserTime(prepared.traced, clock);
   return new InconsistentStateError(
     'contradictory',
     `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: `
@@ -287,18 +289,18 @@ const leastSlope = 1e-140;
  * @throws OptionError 'constraint-scale' naming the row
  */
 export function requireScaledRows(prepared: Runnable): void {
-  const context = startOf(prepared);
-  const {traced, compiled, linear, given, t0, coordinates} = context;
+  const context = startContext(prepared);
+  const {traced, compiled, linear, initialValues, t0, coordinates} = context;
   if (traced.functions.positions === undefined) return;
   const forward = compiled.forward(linear);
   loadParameters(forward, context);
   forward.find('t')?.fill(t0);
   const gapsAt = (share: number): Float64Array => {
-    const extent = Math.max(1, plainVectors.largest(given.subarray(0, coordinates)));
+    const extent = Math.max(1, plainVectors.largest(initialValues.subarray(0, coordinates)));
     // Directions without a symmetry that a gap could be blind to.
     forward
       .find('x')
-      ?.set(given.map((value, i) => (i < coordinates ? value + share * extent * Math.sin(i + 1) : value)));
+      ?.set(initialValues.map((value, i) => (i < coordinates ? value + share * extent * Math.sin(i + 1) : value)));
     forward.run('checks');
     return forward.buffer('positions').slice();
   };
@@ -399,12 +401,14 @@ function checkDelays({options: {grid}}: Runnable, given: Float64Array | undefine
  * The past of a saved state is a number of steps: shorter ones, which met the ends of runs, reach back less.
  * @throws InconsistentStateError 'bad-delay'
  */
-function checkPast({traced: {state}, given, t0}: Runnable, delays: Float64Array | undefined): void {
+function checkPast({traced: {state}, initialValues, t0}: Runnable, delays: Float64Array | undefined): void {
   const [began, pieces] = [state.block('began'), state.block('pieces')];
   if (delays === undefined || began === undefined || pieces === undefined) return;
   const lengths = delays.subarray(1);
-  const oldest = given[pieces.offset + pieces.size - 1];
-  const index = lengths.findIndex(length => oldest > Math.max(given[began.offset], t0 - length * (1 - roundedDelay)));
+  const oldest = initialValues[pieces.offset + pieces.size - 1];
+  const index = lengths.findIndex(
+    length => oldest > Math.max(initialValues[began.offset], t0 - length * (1 - roundedDelay)),
+  );
   if (index < 0) return;
   throw new InconsistentStateError(
     'bad-delay',

@@ -1,12 +1,12 @@
 /**
  * Several steps of a grid as one call (step-text.ts), which ends where one fails.
- * Rows of the record and states at ends of steps pass through buffers in the programs' memory (step/rows.ts).
+ * Rows of the record and states at ends of steps pass through buffers in the programs' memory (step/block-layout.ts).
  */
 import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';
 import {compile} from '../routine/compile.js';
 import type {ForwardExecutable} from '../step/compiled.js';
-import {rowStart, stepsInBlock} from '../step/rows.js';
+import {rowHeaderSize, stepsInBlock} from '../step/block-layout.js';
 import type {StepParts} from './step-text.js';
 import {stepsRoutine} from './step-text.js';
 import type {Runnable} from './runnable.js';
@@ -56,7 +56,7 @@ export class StepBlocks {
     if (routines === undefined || room === undefined || taken === undefined) return undefined;
     const {size} = prepared.traced.state;
     const arrays = recordedArrays(prepared, forward, recorded);
-    const width = arrays.reduce((sum, {length}) => sum + length, rowStart);
+    const width = arrays.reduce((sum, {length}) => sum + length, rowHeaderSize);
     const capacity = Math.min(stepsInBlock(width, size), Math.floor(room.length / (width + size)));
     if (capacity === 0) return undefined;
     return new StepBlocks(forward, routines, {room, taken, arrays, width, size, capacity}, `${recorded}/${key}`, parts);

@@ -17,7 +17,7 @@ import {loadParameters} from '../step/context.js';
 import type {Block} from '../step/layout.js';
 import type {MatrixFreeSolver} from '../step/solvers.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
-import {SteadyFactor} from '../step/steady-factor.js';
+import {ConstantFactor} from '../step/constant-factor.js';
 import {linearization} from '../step/precomputation.js';
 import type {Push} from '../wasm/writer.js';
 import {motionsOf, power, shareOfExtent} from './extents.js';
@@ -29,7 +29,7 @@ function isDear({compiled, traced, options: {newton, ownJacobians}}: Runnable): 
     traced.functions.residualModel === undefined
     && !isMatrixFree(newton.linear)
     && ownJacobians !== true
-    && compiled.matrices.hasDearJacobian(newton.linear)
+    && compiled.matrices.isJacobianExpensive(newton.linear)
   );
 }
 
@@ -67,7 +67,7 @@ export class StepSystem implements NonlinearSystem {
   jacobianChecked: boolean;
   readonly compiledFactorization?: NonlinearSystem['compiledFactorization'];
   /** Where Newton's matrix is the same in all steps of one length. */
-  private readonly kept?: SteadyFactor;
+  private readonly kept?: ConstantFactor;
   /** 1 for every unknown that is a multiplier, and room for a number of every row; undefined where none is. */
   private readonly multipliers?: {readonly are: Uint8Array; readonly terms: Float64Array};
   /** The matrix at the guess is that of other equations: those of broken constraints. */
@@ -80,7 +80,7 @@ export class StepSystem implements NonlinearSystem {
     const {matrix} = compiled.matrices;
     if (matrix === undefined) throw new Error('an explicit scheme has no equations to solve');
     const {linear} = options.newton;
-    this.forward = compiled.forward(linear, prepared.keeps);
+    this.forward = compiled.forward(linear, prepared.storage);
     let texts = written.get(this.forward);
     if (texts === undefined) written.set(this.forward, (texts = new Map<string, NewtonRoutine>()));
     this.newtonRoutines = texts;
@@ -99,16 +99,16 @@ export class StepSystem implements NonlinearSystem {
     const steady =
       !this.hasApproximateJacobian
       && !isMatrixFree(linear)
-      && traced.along === undefined
-      && compiled.matrices.isSteady('matrix');
-    const blocks = traced.unknown.blocks.filter(({multiplies}) => multiplies === true);
+      && traced.errorInfo === undefined
+      && compiled.matrices.isConstant('matrix');
+    const blocks = traced.unknown.blocks.filter(({isMultiplier}) => isMultiplier === true);
     if (blocks.length > 0) {
       const size = this.z.length;
       this.multipliers = {are: new Uint8Array(size), terms: new Float64Array(size)};
       for (const {offset, size: count} of blocks) this.multipliers.are.fill(1, offset, offset + count);
     }
     this.startsApart = traced.functions.defect !== undefined;
-    if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
+    if (steady) this.kept = new ConstantFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.matrices.analysis(linear, solverKey(linear), 'matrix'), steady);
     this.jacobianChecked = compiled.matrices.isChecked('matrix');
     if (!steady && !this.hasApproximateJacobian && !isMatrixFree(linear) && traced.functions.frozen === undefined) {
@@ -137,10 +137,10 @@ export class StepSystem implements NonlinearSystem {
     }
     const special = first && this.evaluateFirstResidual !== undefined;
     const apart = special && this.startsApart;
-    const present = apart ? undefined : this.kept?.present;
+    const present = apart ? undefined : this.kept?.current;
     this.reusedFactor = present !== undefined;
     if (present !== undefined) return present;
-    this.kept?.forget();
+    this.kept?.discard();
     if (this.products !== undefined && !special) {
       this.matrixAtHand = false;
       return this.products();
@@ -150,7 +150,7 @@ export class StepSystem implements NonlinearSystem {
     if (special) this.forward.run('startJacobian');
     else this.evaluateJacobian();
     const factor = this.refactor(this.values);
-    if (!apart) this.kept?.keep(factor);
+    if (!apart) this.kept?.store(factor);
     return factor;
   }
 
@@ -199,7 +199,7 @@ export class StepSystem implements NonlinearSystem {
     const h = forward.find('h');
     const length = h === undefined ? 0 : abs(element(h));
     for (const block of unknown.blocks) {
-      if (block.multiplies === true) continue;
+      if (block.isMultiplier === true) continue;
       const extent = largest(z, block);
       for (const {place, apart} of data === undefined ? [] : motionsOf(state, block)) {
         let shared = mul(shareOfExtent(apart), largest(data as Float64Array, state.blocks[place]));
@@ -295,10 +295,10 @@ export class StepSystem implements NonlinearSystem {
   /** What the constraint preconditioner solves with; undefined without constraints. */
   private coupling({traced}: Runnable): Coupling | undefined {
     const {blocks, size} = traced.unknown;
-    if (!blocks.some(({multiplies}) => multiplies === true)) return undefined;
+    if (!blocks.some(({isMultiplier}) => isMultiplier === true)) return undefined;
     const groups = new Int32Array(size);
-    for (const {offset, size: count, multiplies} of blocks) {
-      for (let i = 0; i < count; i++) groups[offset + i] = multiplies === true ? -1 : i;
+    for (const {offset, size: count, isMultiplier} of blocks) {
+      for (let i = 0; i < count; i++) groups[offset + i] = isMultiplier === true ? -1 : i;
     }
     return constraintCoupling(this.pattern, groups, this.values, this.evaluateJacobian, auto());
   }

@@ -1,7 +1,7 @@
 /** Steps as routines (lib/routine): one attempt at a step, and many steps of a grid. */
 import type {MoveKernels, Part, Routine, Value} from '../routine/routine.js';
 import {add, element, greater, isSet, less, notEqual, place, RoutineBuilder} from '../routine/routine.js';
-import {rowStart} from '../step/rows.js';
+import {rowHeaderSize} from '../step/block-layout.js';
 
 /** What an attempt consists of. */
 export interface StepParts {
@@ -68,7 +68,7 @@ export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
     if (parts.t !== undefined) b.set(element(parts.t), element(rows, row));
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(row, 1)));
     writeAttempt(b, parts, status => b.return(status));
-    let offset = rowStart;
+    let offset = rowHeaderSize;
     for (const array of recorded) {
       b.copy(place(rows, add(row, offset)), place(array), array.length, kernels);
       offset += array.length;

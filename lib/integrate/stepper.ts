@@ -28,7 +28,7 @@ import type {Evaluations} from '../step/traced-step.js';
 import {ContactForces} from './contact-forces.js';
 import type {Counters, Failure, Status} from './counters.js';
 import {noCounts} from './counters.js';
-import {failedStep} from '../step/failed-step.js';
+import {stepError} from '../step/failed-step.js';
 import type {NewtonMemory} from './run-state.js';
 import type {Runnable} from './runnable.js';
 import type {Recorded} from './step-blocks.js';
@@ -110,7 +110,7 @@ export class Stepper {
   readonly state: Float64Array;
   /** h|λ| of the last step over what is stable, where the scheme tells it. */
   readonly stiffness: Float64Array | undefined;
-  /** What the last step left for its dense output (step/inside.ts), where there is that. */
+  /** What the last step left for its dense output (step/interpolant.ts), where there is that. */
   readonly inside: Float64Array | undefined;
   private readonly forward: StepExecutable<string>;
   private readonly vectors: Vectors;
@@ -185,8 +185,8 @@ export class Stepper {
     const {evaluations, unknown} = prepared.traced;
     const found = this.sequential === undefined ? 1 : (compiled.matrices.sequential?.blocks ?? 1);
     this.evaluations = {...evaluations, residual: evaluations.residual / (found > 1 ? unknown.blocks.length : 1)};
-    const whole = this.sequential === undefined ? compiled.forward(options.newton.linear, prepared.keeps) : undefined;
-    const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.keeps);
+    const whole = this.sequential === undefined ? compiled.forward(options.newton.linear, prepared.storage) : undefined;
+    const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.storage);
     loadParameters(forward, prepared);
     this.forward = forward;
     let texts = written.get(forward);
@@ -197,7 +197,7 @@ export class Stepper {
     this.state.set(start);
     this.next = forward.buffer('next');
     this.layers = forward.find('layers');
-    this.keep = prepared.keeps === 'narrow' && whole !== undefined ? 'keep' : undefined;
+    this.keep = prepared.storage === 'narrow' && whole !== undefined ? 'keep' : undefined;
     this.update = this.keep !== undefined && !compiled.implicit ? this.keep : 'update';
     this.kept = forward.find('kept') ?? nothing;
     this.inside = forward.find('inside');
@@ -535,7 +535,7 @@ export class Stepper {
   locate(status: Failure, step: number): void {
     const {traced, options} = this.prepared;
     const iteration = this.system === undefined ? undefined : this.iteration;
-    this.error = failedStep({
+    this.error = stepError({
       status,
       step,
       t: this.attempted.t,

@@ -3,8 +3,8 @@
  * know about. Sentences, each once per run, in `trajectory.warnings`; nothing is printed.
  */
 import {breakingPoints, crowdedSteps, meetings} from '../system/breaking-points.js';
-import {turned} from '../step/clock.js';
-import {loadParameters, startOf} from '../step/context.js';
+import {toUserTime} from '../step/time-direction.js';
+import {loadParameters, startContext} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {listed} from '../text.js';
 import {ContactBorders} from './contact-borders.js';
@@ -17,23 +17,23 @@ export const backsolveWarning = ({name, order}: Pick<TracedStep, 'name' | 'order
 /** Of a delay equation: where steps would have to be divided at more points than they are (scheme/delayed.ts), and where these meet. */
 export function delayWarnings(prepared: Runnable): string[] {
   const {
-    traced: {divides, state, name, order},
+    traced: {stepDivision, state, name, order},
     options: {grid},
   } = prepared;
-  if (divides === undefined) return [];
-  const context = startOf(prepared);
+  if (stepDivision === undefined) return [];
+  const context = startContext(prepared);
   const start = context.compiled.forward(context.linear);
   loadParameters(start, context);
   start.run('checks');
-  const began = prepared.resumed === true ? prepared.given[state.block('began')?.offset ?? 0] : prepared.t0;
-  const points = breakingPoints(divides, start.buffer('delays').subarray(1), began);
-  const [crowded, met] = [crowdedSteps(points, divides.cuts, grid), meetings(points, grid)];
-  const text = (t: number): string => String(Number(turned(grid, t).toPrecision(6)));
+  const began = prepared.resumed === true ? prepared.initialValues[state.block('began')?.offset ?? 0] : prepared.t0;
+  const points = breakingPoints(stepDivision, start.buffer('delays').subarray(1), began);
+  const [crowded, met] = [crowdedSteps(points, stepDivision.cuts, grid), meetings(points, grid)];
+  const text = (t: number): string => String(Number(toUserTime(grid, t).toPrecision(6)));
   const sentences: string[] = [];
   if (crowded !== undefined) {
     const {count, first} = crowded;
     sentences.push(
-      `dde: ${count === 1 ? 'a step' : `${count} steps`}, the first from t = ${text(first)}, ${count === 1 ? 'holds' : 'hold'} more breaking points than the ${divides.cuts} at which a step is divided. Derivatives of y jump within, and ${name} may have a lower order there, and a wrong derivative by a delay: take a smaller dt, below the differences of the delays.`,
+      `dde: ${count === 1 ? 'a step' : `${count} steps`}, the first from t = ${text(first)}, ${count === 1 ? 'holds' : 'hold'} more breaking points than the ${stepDivision.cuts} at which a step is divided. Derivatives of y jump within, and ${name} may have a lower order there, and a wrong derivative by a delay: take a smaller dt, below the differences of the delays.`,
     );
   }
   if (met !== undefined) {
@@ -66,7 +66,7 @@ export class ContactWatch {
 
   constructor(private readonly prepared: Runnable) {
     const {compiled, options} = prepared;
-    this.borders = ContactBorders.of(prepared, () => compiled.forward(options.newton.linear, prepared.keeps));
+    this.borders = ContactBorders.of(prepared, () => compiled.forward(options.newton.linear, prepared.storage));
   }
 
   /** Whether there is anything to look at. */
@@ -97,9 +97,9 @@ export class ContactWatch {
       );
     for (const [row, {t, count}] of this.found)
       sentences.push(
-        `${traced.state.rowName(offset + row)}: at t = ${Number(turned(traced, t).toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none (of a slip: at the border of sticking and sliding). The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`,
+        `${traced.state.rowName(offset + row)}: at t = ${Number(toUserTime(traced, t).toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none (of a slip: at the border of sticking and sliding). The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`,
       );
-    if (traced.positionsAlone === true)
+    if (traced.positionLevelOnly === true)
       sentences.push(
         `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
       );

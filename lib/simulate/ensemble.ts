@@ -5,10 +5,10 @@
 import {threadEngine} from '../engine/index.js';
 import {aborted, throwIfAborted} from '../checks.js';
 import type {Gradient} from '../adjoint/gradient.js';
-import {serializeNewton} from '../newton/serialize.js';
+import {serializeNewton} from '../newton/serialize-newton.js';
 import type {StepPrograms} from '../step/context.js';
-import type {PlainStep} from '../step/plain.js';
-import {isPlain, plainStep, stepFacts} from '../step/plain.js';
+import type {SerializedStep} from '../step/serialize-step.js';
+import {isSerializable, serializeStep, propertiesOf} from '../step/serialize-step.js';
 import type {CompiledStep} from '../step/compiled.js';
 import type {TracedStep} from '../step/traced-step.js';
 import type {Prepared} from './prepare.js';
@@ -354,8 +354,8 @@ export class Ensemble {
   }
 
   private zeros(): Gradient[] {
-    return this.members.map(({given, parameterValues}) => ({
-      initial: new Float64Array(given.length),
+    return this.members.map(({initialValues, parameterValues}) => ({
+      initial: new Float64Array(initialValues.length),
       parameters: parameterValues.map(({length}) => new Float64Array(length)),
       recomputedSteps: 0,
     }));
@@ -385,8 +385,8 @@ const late = 'A worker thread did not start in time: this run was made in the ca
 
 const fails = ({options}: Prepared, {run: {error}}: Done): boolean => options.throw && error !== undefined;
 
-const plainOf = ({traced, compiled}: StepPrograms): PlainStep => ({
-  ...plainStep(traced),
+const plainOf = ({traced, compiled}: StepPrograms): SerializedStep => ({
+  ...serializeStep(traced),
   checked: compiled.matrices.checkedMatrices,
 });
 
@@ -407,7 +407,7 @@ const sendable = new WeakMap<CompiledStep, boolean>();
 /** Of each step asked once. */
 function isSent(compiled: CompiledStep, traced: TracedStep): boolean {
   let sent = sendable.get(compiled);
-  if (sent === undefined) sendable.set(compiled, (sent = isPlain(traced)));
+  if (sent === undefined) sendable.set(compiled, (sent = isSerializable(traced)));
   return sent;
 }
 
@@ -438,9 +438,9 @@ function taskOf({
   const {grid, saved} = options;
   return {
     step: stepNumber(compiled),
-    facts: stepFacts(traced),
+    facts: propertiesOf(traced),
     first: stepNumber(start.compiled),
-    firstFacts: stepFacts(start.traced),
+    firstFacts: propertiesOf(start.traced),
     engine: there,
     t0: grid.t0,
     grid: grid.asked,
@@ -455,6 +455,9 @@ function taskOf({
 }
 
 /** Arrays that are the task's own are not sent again. */
-function startOf({given, parameterValues}: Prepared, {parameters}: Task): Start {
-  return {given, own: parameterValues.flatMap((values, i) => (values === parameters[i] ? [] : [[i, values] as const]))};
+function startOf({initialValues, parameterValues}: Prepared, {parameters}: Task): Start {
+  return {
+    given: initialValues,
+    own: parameterValues.flatMap((values, i) => (values === parameters[i] ? [] : [[i, values] as const])),
+  };
 }

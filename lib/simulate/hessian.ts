@@ -223,7 +223,7 @@ function goBack(
     changes.cotangents.forEach((cotangents, d) => change.set(row(cotangents), d * size));
     return {cotangent: row(at.cotangents), change};
   };
-  prepared.compiled.matrices.recall(done.history);
+  prepared.compiled.matrices.restorePivots(done.history);
   const {gradient, products} = sweepBackSecondOrder(
     prepared,
     done.start,

@@ -160,7 +160,9 @@ export class LossCall {
     if (askedRun === undefined) return undefined;
     const {traced, compiled, parameterValues} = prepared;
     const observe =
-      traced.functions.observed === undefined ? undefined : compiled.on(engine).observe(savedCount(prepared.options));
+      traced.functions.observed === undefined
+        ? undefined
+        : compiled.forEngine(engine).observe(savedCount(prepared.options));
     const functions = {loss: loss.on(engine, 'pull'), encoder: encoder?.on(engine, 'all')};
     const tensors: (tf.Tensor | undefined)[] = traced.parameters.map(({tensor}) => tensor);
     for (const one of [loss, encoder])
@@ -206,7 +208,7 @@ export class LossCall {
     const state = typeof initial === 'function' ? undefined : initial;
     if (!this.readData(data)) return 'other';
     const numbers = state === undefined && params === undefined ? prepared : readNumbers(prepared, state, params);
-    if (encode === undefined) run.given.set(numbers.given);
+    if (encode === undefined) run.given.set(numbers.initialValues);
     const {leaves} = numbers;
     let isSame = true;
     for (let i = 0; i < slots.length; i++) {

@@ -14,7 +14,7 @@ import {namedGraph} from '../graph/named-graph.js';
 import {KeyedCache, programKey} from '../graph/key.js';
 import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
-import {pushMany} from '../step/programs.js';
+import {tangentsAlong} from '../step/programs.js';
 import type {Parameter} from '../step/traced-step.js';
 import type {Bivariant, Params} from '../system/params.js';
 import {typedTree} from '../system/params.js';
@@ -131,7 +131,7 @@ export class TracedLoss {
     const {value, series, sources, engine} = this;
     const wrt = [...series, ...sources];
     const cotangents = pullback([value], wrt, [full(1, [])]).map((cotangent, i) => orZeros(cotangent, wrt[i]));
-    const changes = pushMany(
+    const changes = tangentsAlong(
       cotangents,
       new Map(wrt.map((node, i) => [node, input(`d.${i}`, [count, ...node.shape])])),
       count,

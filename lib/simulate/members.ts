@@ -12,7 +12,7 @@ import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import {compileStep} from '../step/compiled.js';
 import type {LaneStep} from '../step/lanes.js';
-import {inLanes} from '../step/lanes.js';
+import {batchStep} from '../step/lanes.js';
 import type {Prepared} from './prepare.js';
 import type {RunCotangents} from './series.js';
 import {pullSeries, seriesOf, seriesValues, throughObserved} from './series.js';
@@ -62,7 +62,7 @@ export class Members {
       && !compiled.implicit
       && !start.compiled.implicit
       && start.traced.functions.positions === undefined
-      && start.traced.ahead !== true
+      && start.traced.usesTrialStep !== true
       && functions.touching === undefined
       && options.events.length === 0
       && (options.plan?.control.kind !== 'adaptive'
@@ -131,7 +131,7 @@ export class Members {
 
   /** Parameters of which the gradients of these runs have a part for each member: those of its own when they went in lanes, else by now. */
   ownOf([{step}]: readonly MemberRun[]): ReadonlySet<number> {
-    return step?.own ?? this.own;
+    return step?.perMember ?? this.own;
   }
 
   private alone({prepared}: MemberRun, {series, happened}: RunCotangents, i: number): void {
@@ -165,7 +165,7 @@ export class Members {
     const {own} = this;
     const values = this.base.parameterValues;
     const gradients = {
-      initial: runs.map(({prepared: {given}}) => new Float64Array(given.length)),
+      initial: runs.map(({prepared: {initialValues}}) => new Float64Array(initialValues.length)),
       shared: values.map(({length}, p) => new Float64Array(own.has(p) ? 0 : length)),
       own: runs.map(() => new Map([...own].map(p => [p, new Float64Array(values[p].length)]))),
     };
@@ -196,9 +196,9 @@ export class Members {
     const key = `${lanes}/${[...own].sort((a, b) => a - b).join()}`;
     let known = steps.get(key);
     if (known === undefined) {
-      const traced = inLanes(base.traced, lanes, own);
+      const traced = batchStep(base.traced, lanes, own);
       const compiled = compileStep(traced, base.engine);
-      known = {lanes, own: new Set(own), traced, compiled, start: this.startIn(lanes)};
+      known = {lanes, perMember: new Set(own), traced, compiled, start: this.startIn(lanes)};
       steps.set(key, known);
     }
     return known;
@@ -213,7 +213,7 @@ export class Members {
     // What has to be checked at a start is checked of one member at a time (integrate/start.ts).
     if ([mass, kinematics, delays, seed].some(one => one !== undefined)) return 'one by one';
     if (update === start.traced.inputs.x) return 'given';
-    const traced = inLanes(start.traced, lanes, own);
+    const traced = batchStep(start.traced, lanes, own);
     return {traced, compiled: compileStep(traced, engine)};
   }
 

@@ -76,10 +76,10 @@ export function namedTangents(prepared: Prepared, tangents: readonly Float64Arra
 
 /** A gradient under the names its parts have for the user. */
 export function namedGradient(
-  {traced, leaves, given}: Prepared,
+  {traced, leaves, initialValues}: Prepared,
   {initial: flat, parameters, recomputedSteps}: Gradient,
 ): Pullback {
-  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
+  const started = traced.state.blocks.filter(({offset}) => offset < initialValues.length);
   const variables = new Map<tf.Variable, Float64Array>();
   const tensors = new Map<tf.Tensor, Float64Array>();
   traced.parameters.forEach(({tensor}, i) => {
@@ -99,10 +99,10 @@ export function namedGradient(
 }
 
 export function packDirections(prepared: Prepared, directions: readonly Tangent[]): Directions {
-  const {given, traced, parameterValues} = prepared;
-  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
+  const {initialValues, traced, parameterValues} = prepared;
+  const started = traced.state.blocks.filter(({offset}) => offset < initialValues.length);
   const count = directions.length;
-  const packedInitial = new Float64Array(count * given.length);
+  const packedInitial = new Float64Array(count * initialValues.length);
   const parameters = parameterValues.map(values => new Float64Array(count * values.length));
   const put = (target: Float64Array, at: number, value: Numeric, expected: number, name: string): void => {
     const {values} = readNumeric(value, `tangent.${name}`);
@@ -124,7 +124,7 @@ export function packDirections(prepared: Prepared, directions: readonly Tangent[
           {name},
         );
       if (value !== undefined)
-        put(packedInitial, k * given.length + block.offset, value, block.size, `initial.${name}`);
+        put(packedInitial, k * initialValues.length + block.offset, value, block.size, `initial.${name}`);
     }
     for (const leaf of readParams(direction.params)) {
       const at = traced.parameters.findIndex(parameter => parameter.leaf?.name === leaf.name);

@@ -82,7 +82,7 @@ export class Objectives {
       compiled,
     } = this.base;
     const count = plan === undefined ? saved.length : plan.saving.kind === 'times' ? plan.saving.times.length : 0;
-    if (count === 0 || events.length > 0 || compiled.busy) return undefined;
+    if (count === 0 || events.length > 0 || compiled.inUse) return undefined;
     const traced = this.lossOf(loss, {times: new Float64Array(count)}, point);
     let known = this.calls.get(traced);
     if (known === undefined) this.calls.set(traced, (known = new Map<AnyEncoder | undefined, Calls>()));
@@ -134,7 +134,7 @@ export class Objectives {
     };
     const encoder = encode === undefined ? undefined : this.encoderOf(encode, point);
     return {
-      prepared: encoder === undefined ? filled : {...filled, given: encoded(encoder, filled, point)},
+      prepared: encoder === undefined ? filled : {...filled, initialValues: encoded(encoder, filled, point)},
       point,
       encoder,
     };
@@ -172,7 +172,7 @@ export class Objectives {
   /** An encoder, traced where it is new. */
   encoderOf(encode: AnyEncoder, point: Point): TracedFunction<'given'> {
     const {base} = this;
-    const {given, engine} = base;
+    const {initialValues, engine} = base;
     if (base.resumed === true)
       throw new OptionError(
         'bad-initial',
@@ -185,7 +185,7 @@ export class Objectives {
         point,
         [],
         ({params, data}) => ({given: flat(immediate(encode({params, data})), base)}),
-        () => input('givenCotangent', [given.length]),
+        () => input('givenCotangent', [initialValues.length]),
       ),
     );
   }
@@ -286,7 +286,7 @@ export function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point
 }
 
 function named(
-  {traced, leaves, given}: Prepared,
+  {traced, leaves, initialValues}: Prepared,
   initial: Float64Array | undefined,
   {params, captured}: SourceCotangents,
 ): ValueAndGradient['gradient'] {
@@ -303,7 +303,7 @@ function named(
     get initial() {
       return (blocks ??= Object.fromEntries(
         traced.state.blocks
-          .filter(({offset}) => offset < given.length)
+          .filter(({offset}) => offset < initialValues.length)
           .map(({name, offset, size}) => [name, initial.slice(offset, offset + size)]),
       ));
     },

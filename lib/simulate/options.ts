@@ -8,7 +8,7 @@ import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
 import {implicitMidpoint} from '../scheme/index.js';
-import type {Holding} from '../step/formulation.js';
+import type {ConstraintOptions} from '../step/formulation.js';
 import type {ObservedAt} from '../step/trace-step.js';
 import type {Event} from '../system/events.js';
 import type {Inputs} from '../system/inputs.js';
@@ -147,7 +147,7 @@ export type IntegrationOptions = Pick<
   'scheme' | 'control' | 'newton' | 'adjoint' | 'stabilization' | 'consistent' | 'engine' | 'precision'
 >;
 
-export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
+export interface RunOptions extends Arithmetic, Pick<ConstraintOptions, 'stabilization'> {
   readonly scheme: Scheme;
   readonly adjoint: AdjointMethod;
   readonly params: NumericParams;
@@ -230,7 +230,7 @@ export const endOf = ({steps, t1, saveAt}: Pick<SimulateOptions, 'steps' | 't1' 
   t1 ?? (steps === undefined ? lastOf(saveAt) : undefined);
 
 /**
- * Times as users give them, and the same by the clock of the run (step/clock.ts): a negative dt runs backwards in time.
+ * Times as users give them, and the same by the clock of the run (step/time-direction.ts): a negative dt runs backwards in time.
  */
 export function byClock(
   {dt, steps, saveAt, ...more}: Pick<SimulateOptions, 'dt' | 'steps' | 't1' | 'saveAt'>,

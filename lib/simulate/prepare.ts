@@ -4,9 +4,9 @@ import {chooseEngine} from '../engine/index.js';
 import {OptionError, ShapeError} from '../errors.js';
 import {finite, input as isInput, object, requireOwnPlaces, requireValue} from '../checks.js';
 import {sameShape} from '../graph/node.js';
-import {turned} from '../step/clock.js';
+import {toUserTime} from '../step/time-direction.js';
 import {compileStep} from '../step/compiled.js';
-import type {Along} from '../step/along.js';
+import type {OutputRequest} from '../step/requested-outputs.js';
 import {noRedundancy} from '../step/context.js';
 import type {System} from '../step/formulation.js';
 import type {TracedRun, TracedStep} from '../step/traced-step.js';
@@ -136,8 +136,8 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
         {
           ...run,
           dt: run.plan?.control.kind === 'adaptive' ? undefined : run.grid.dt,
-          changingSteps: run.plan?.control.kind === 'adaptive',
-          restarts: run.plan !== undefined && restarts(run.plan),
+          adaptiveSteps: run.plan?.control.kind === 'adaptive',
+          restartsAtJumps: run.plan !== undefined && restarts(run.plan),
           backwards: run.grid.backwards,
         },
         options.observe,
@@ -182,10 +182,10 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
       initial: values,
       leaves,
       parameterValues: readParameters(traced, leaves),
-      given,
+      initialValues: given,
       resumed: from !== undefined,
       // Named here: a spread that adds a property to so many takes V8 5 µs, one that changes some 0.3.
-      keeps: undefined,
+      storage: undefined,
       coordinates: values[0].values.length,
       t0: read.grid.t0,
       h0: read.grid.length(0),
@@ -311,7 +311,7 @@ function asksOf(run: RunOptions, anyTimes: boolean): string {
 }
 
 /** What the run asks of its steps beside their updates. */
-function alongOf({plan, events}: RunOptions, anyTimes: boolean): Along | undefined {
+function alongOf({plan, events}: RunOptions, anyTimes: boolean): OutputRequest | undefined {
   if (plan === undefined) return undefined;
   return {
     error: plan.control.kind === 'adaptive',
@@ -342,7 +342,7 @@ export function refill(
   return {
     ...prepared,
     initial: read.initial,
-    given: read.given,
+    initialValues: read.initialValues,
     options: signal === undefined ? prepared.options : {...prepared.options, signal},
     leaves,
     parameterValues: readParameters(traced, leaves, variables),
@@ -362,7 +362,7 @@ export function refillMember(
   return {
     ...prepared,
     initial: read.initial,
-    given: read.given,
+    initialValues: read.initialValues,
     leaves,
     parameterValues:
       params === undefined
@@ -376,7 +376,7 @@ export function readNumbers(
   prepared: Prepared,
   initial: Initial | undefined,
   params: NumericParams | undefined,
-): Pick<Prepared, 'initial' | 'leaves' | 'given'> {
+): Pick<Prepared, 'initial' | 'leaves' | 'initialValues'> {
   const {system, own, traced} = prepared;
   if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
     throw new OptionError(
@@ -409,7 +409,7 @@ export function readNumbers(
       `This simulation was prepared for params ${prepared.leaves.map(describeLeaf).join(', ')}, not ${leaves.map(describeLeaf).join(', ')}: prepare another one.`,
     );
   }
-  const t0 = turned(traced, prepared.t0);
+  const t0 = toUserTime(traced, prepared.t0);
   if (initial?.t !== undefined && initial.t !== t0 && prepared.timed === undefined) {
     throw new OptionError(
       'bad-time',
@@ -420,8 +420,12 @@ export function readNumbers(
   return {
     initial: values,
     leaves,
-    given:
-      initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
+    initialValues:
+      initial === undefined
+        ? prepared.initialValues
+        : isRunState(initial)
+          ? readRunState(initial, traced)
+          : flatten(values),
   };
 }
 

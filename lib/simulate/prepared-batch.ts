@@ -19,7 +19,7 @@ import {
   throwIfAborted,
 } from '../checks.js';
 import {OptionError} from '../errors.js';
-import {turned} from '../step/clock.js';
+import {toUserTime} from '../step/time-direction.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
 import {readParams, toTree} from '../system/params.js';
@@ -245,7 +245,7 @@ class Batches {
         'on-tape',
         "A prepared batch was called inside tf.grad or an optimizer's minimize, but it is not recorded on their tape: use its valueAndGrad or vjp, or `batch` itself.",
       );
-    const t0 = member.t0 ?? start?.t ?? turned(this.base.traced, this.base.t0);
+    const t0 = member.t0 ?? start?.t ?? toUserTime(this.base.traced, this.base.t0);
     const {prepared, places} = atTimes(filled, this.options, member, t0, this.members.inLanes);
     const point: Point = {
       params: prepared.leaves,
@@ -254,7 +254,7 @@ class Batches {
     };
     const encoder = encode === undefined ? undefined : this.objectives.encoderOf(encode, point);
     if (encoder === undefined) return {prepared, places, point};
-    return {prepared: {...prepared, given: encoded(encoder, prepared, point).slice()}, places, point, encoder};
+    return {prepared: {...prepared, initialValues: encoded(encoder, prepared, point).slice()}, places, point, encoder};
   }
 
   private runs(asked: readonly Asked[], keep: boolean, throws: boolean): MemberRun[] {
@@ -362,8 +362,8 @@ class Batches {
     };
   }
 
-  private named({traced, given}: Prepared, flat: Float64Array): MemberGradient['initial'] {
-    const started = traced.state.blocks.filter(({offset}) => offset < given.length);
+  private named({traced, initialValues}: Prepared, flat: Float64Array): MemberGradient['initial'] {
+    const started = traced.state.blocks.filter(({offset}) => offset < initialValues.length);
     return Object.fromEntries(started.map(({name, offset, size}) => [name, flat.slice(offset, offset + size)]));
   }
 }

@@ -35,7 +35,7 @@ export function seriesOf({traced}: Pick<Runnable, 'traced'>): Series {
 }
 
 function shownOf({state, functions: {observed}, observedShape = []}: TracedStep): Series {
-  const hidden = state.blocks.filter(({name, of}) => (of === 'v' || of === 'y') && !shown.includes(name));
+  const hidden = state.blocks.filter(({name, partOf}) => (partOf === 'v' || partOf === 'y') && !shown.includes(name));
   const blocks = [...shown.flatMap(name => state.block(name) ?? []), ...hidden];
   if (observed === undefined) return {blocks, width: state.size};
   return {
@@ -128,7 +128,7 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
   if (kept === undefined) throw new Error('a run for a gradient keeps its steps');
   options.poll?.();
   const swept = (states: Float64Array, times?: Float64Array, watch?: Watch): Gradient => {
-    compiled.matrices.recall(run.history);
+    compiled.matrices.restorePivots(run.history);
     return kept.pull(prepared, run, {states, times, happened}, watch);
   };
   const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
@@ -217,7 +217,7 @@ export function pushSeries(runnable: Runnable, run: Path, directions: Directions
 function pushed(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, compiled} = prepared;
-  compiled.matrices.recall(run.history);
+  compiled.matrices.restorePivots(run.history);
   const {count, parameters} = directions;
   const tangents = run.kept?.push?.(prepared, run, directions);
   if (tangents === undefined) throw new Error('a run for a tangent keeps its steps');

@@ -1,5 +1,5 @@
 /** A run as an iterator: each saved state when it is there, and nothing kept behind it. */
-import {turned} from '../step/clock.js';
+import {toUserTime} from '../step/time-direction.js';
 import {CompiledStep} from '../step/compiled.js';
 import type {System} from '../step/formulation.js';
 import {FailedStart, started} from '../integrate/failure.js';
@@ -72,7 +72,7 @@ function* taken(prepared: Prepared, loop: HistoryLoop): Generator<SavedState, vo
   // Of now: the run goes on, and what was handed out does not.
   const {standing} = loop;
   for (let i = 0; i < times.length; i++)
-    yield savedState(prepared, standing, states.slice(i * size, (i + 1) * size), turned(prepared.traced, times[i]));
+    yield savedState(prepared, standing, states.slice(i * size, (i + 1) * size), toUserTime(prepared.traced, times[i]));
 }
 
 function savedState(prepared: Prepared, standing: Standing, x: Float64Array, t: number): SavedState {

@@ -7,15 +7,15 @@ import type {Block, Layout} from './layout.js';
 
 /** The blocks of a flat tensor, as a scheme sees them. */
 export function splitBlocks(layout: Layout, flat: tf.Tensor): Blocks {
-  return taken(layout.whole, layout.size, flat);
+  return sliceBlocks(layout.schemeBlocks, layout.size, flat);
 }
 
-/** The same as the user names them. @param whole those of the scheme */
+/** The blocks of a flat tensor, as the user names them. @param whole the blocks as the scheme sees them */
 export function namedBlocks(layout: Layout, flat: tf.Tensor, whole: Blocks): Blocks {
-  return layout.whole === layout.blocks ? whole : taken(layout.blocks, layout.size, flat);
+  return layout.schemeBlocks === layout.blocks ? whole : sliceBlocks(layout.blocks, layout.size, flat);
 }
 
-const taken = (blocks: readonly Block[], total: number, flat: tf.Tensor): Blocks =>
+const sliceBlocks = (blocks: readonly Block[], total: number, flat: tf.Tensor): Blocks =>
   Object.fromEntries(
     blocks.map(({name, shape, offset, size}) => [
       name,
@@ -28,21 +28,21 @@ const taken = (blocks: readonly Block[], total: number, flat: tf.Tensor): Blocks
  * @throws ShapeError where a block is missing or has another shape; `what` names the function that made them
  */
 export function joinBlocks(layout: Layout, blocks: Blocks, what: string): tf.Tensor {
-  return joined(layout.whole, blocks, what);
+  return concatBlocks(layout.schemeBlocks, blocks, what);
 }
 
-/** The same from blocks as the user names them. */
+/** One flat tensor from blocks as the user names them. @throws ShapeError as `joinBlocks` */
 export function joinNamed(layout: Layout, blocks: Blocks, what: string): tf.Tensor {
-  return joined(layout.blocks, blocks, what);
+  return concatBlocks(layout.blocks, blocks, what);
 }
 
-function joined(expected: readonly Block[], blocks: Blocks, what: string): tf.Tensor {
+function concatBlocks(expected: readonly Block[], blocks: Blocks, what: string): tf.Tensor {
   const parts = expected.map(({name, shape, size}) => {
     const part = (blocks as Partial<Blocks> | undefined)?.[name];
     if (!(part instanceof tf.Tensor) || part.size !== size) {
       throw new ShapeError(
         'block-shape',
-        `${what} must give '${name}' of shape [${shape.join(', ')}]; it gave ${given(name, expected, blocks)}`,
+        `${what} must give '${name}' of shape [${shape.join(', ')}]; it gave ${describeGiven(name, expected, blocks)}`,
         {term: what, block: name},
       );
     }
@@ -52,7 +52,7 @@ function joined(expected: readonly Block[], blocks: Blocks, what: string): tf.Te
 }
 
 /** What was given in place of a block: one of another shape, or others, among them perhaps the same misspelt. */
-function given(name: string, expected: readonly Block[], blocks: unknown): string {
+function describeGiven(name: string, expected: readonly Block[], blocks: unknown): string {
   if (typeof blocks !== 'object' || blocks === null) return `${shown(blocks)}, not an object of blocks.`;
   const part = (blocks as {readonly [name: string]: tf.Tensor | undefined})[name];
   if (part instanceof tf.Tensor) return `shape [${part.shape.join(', ')}].`;

@@ -22,11 +22,11 @@ export type Lifetime = (typeof lifetimes)[number];
 
 /**
  * What the shapes are called. state: the blocks that a step begins with (of a run's first step those of the user, own);
- * end: those that it ends with; unknown: z; block: one of the unknown's blocks that are found in turn; defect: the blocks
- * that a guess may break; parameter: that of the parameter, or of the value derived from parameters; matrix: the entries
- * of a pattern; any: what the program makes of it.
+ * end: those that it ends with; unknown: z; block: one of the unknown's blocks that are found in turn; defect: the
+ * blocks that a guess may break; parameter: that of the parameter, or of the value derived from parameters; matrix: the
+ * entries of a pattern; any: what the program makes of it.
  */
-export type Space =
+export type BufferShape =
   | 'number'
   | 'state'
   | 'end'
@@ -49,12 +49,12 @@ export type Space =
 
 /** A row of the table. */
 export interface BufferKind {
-  readonly shape: Space;
+  readonly shape: BufferShape;
   /** Default: 'call'. */
   readonly lifetime?: Lifetime;
   /** One for each of several directions, before the other axes. */
-  readonly along?: true;
-  /** By number, 'p.0'; or by program and number, 'parameters.residual.0'. */
+  readonly batched?: true;
+  /** The name is followed by a number, 'p.0', or by program and number, 'parameters.residual.0'. */
   readonly indexed?: 'number' | 'program';
 }
 
@@ -65,34 +65,34 @@ export const buffers = {
   derived: {shape: 'parameter', lifetime: 'run', indexed: 'number'},
   /** Compliance given to redundant constraints. */
   regularization: {shape: 'number', lifetime: 'run'},
-  /** Of a program: what it computes from these alone. */
+  /** Values that a program computes from these alone. */
   parameters: {shape: 'any', lifetime: 'run', indexed: 'program'},
 
   // Where a step begins.
   x: {shape: 'state', lifetime: 'step'},
   t: {shape: 'number', lifetime: 'step'},
   h: {shape: 'number', lifetime: 'step'},
-  /** Of a guess from the last step: its unknown, where this step begins in it, and how much longer it is. */
-  last: {shape: 'unknown', lifetime: 'step'},
-  ahead: {shape: 'number', lifetime: 'step'},
-  ratio: {shape: 'number', lifetime: 'step'},
+  /** The last step's unknown, this step's start as θ of the last step, and the ratio of their lengths. */
+  lastUnknown: {shape: 'unknown', lifetime: 'step'},
+  lastTheta: {shape: 'number', lifetime: 'step'},
+  lengthRatio: {shape: 'number', lifetime: 'step'},
   /** What is computed from these alone. */
   stepStart: {shape: 'any', lifetime: 'step', indexed: 'number'},
   sequentialStep: {shape: 'any', lifetime: 'step', indexed: 'number'},
 
   // The unknown, and what a step that was taken leaves.
   z: {shape: 'unknown', lifetime: 'iterate'},
-  /** Of contacts, while their forces are sought: see `StepPoint.yielding`. */
+  /** Regularization of contacts while their forces are computed: see `StepPoint.yielding`. */
   relaxation: {shape: 'number', lifetime: 'iterate'},
   anchor: {shape: 'rows', lifetime: 'iterate'},
   proximity: {shape: 'number', lifetime: 'iterate'},
   contactLaws: {shape: 'any', lifetime: 'iterate'},
   /** How far the guess breaks the kinematics: the guess makes it, so that it is no part of the step's beginning. */
   defect: {shape: 'defect', lifetime: 'iterate'},
-  /** x⁺, and what the update makes for dense output (inside.ts). */
+  /** x⁺, and what the update makes for dense output (interpolant.ts). */
   next: {shape: 'end', lifetime: 'iterate'},
   inside: {shape: 'inside', lifetime: 'iterate'},
-  /** What a step leaves for its gradient (kept.ts). */
+  /** What a step leaves for its gradient (stored-for-backward.ts). */
   kept: {shape: 'kept', lifetime: 'iterate'},
   layers: {shape: 'layers', lifetime: 'iterate'},
   /** What is computed from these alone: for matrix-free products, for dense output, for one block of the unknown. */
@@ -105,11 +105,13 @@ export const buffers = {
   R: {shape: 'unknown'},
   J: {shape: 'matrix'},
   exactJ: {shape: 'matrix'},
-  /** Of a block of an unknown that is found in turn: itself, its residual, its matrix. */
+  /** A block of an unknown that is solved stage by stage, its residual, and its matrix. */
   zs: {shape: 'block'},
   Rs: {shape: 'block'},
   Js: {shape: 'matrix'},
-  /** The correction, and the iteration's own vectors (newton/system.ts); of the blocks where these are found in turn. */
+  /**
+   * The correction, and the iteration's own vectors (newton/system.ts); of the blocks where these are found in turn.
+   */
   delta: {shape: 'unknown'},
   nextDelta: {shape: 'unknown'},
   base: {shape: 'unknown'},
@@ -117,12 +119,15 @@ export const buffers = {
   rowScale: {shape: 'unknown'},
   typicalSizes: {shape: 'unknown'},
   newtonFrame: {shape: 'any'},
-  /** Several steps in one call (rows.ts): their rows and states at their ends, or cotangents of these; how many were taken. */
+  /**
+   * Several steps in one call (block-layout.ts): their rows and states at their ends, or cotangents of these; how many
+   * were taken.
+   */
   block: {shape: 'any'},
   taken: {shape: 'number'},
   /** What adjoint/jacobian-factor.ts counts along a sweep. */
   sweepFrame: {shape: 'any'},
-  /** Of the matrix, by rows: what is compared with while its digits are not measured (linear/lost-digits.ts). */
+  /** Row maxima of the matrix at the last measurement of its error amplification (linear/lost-digits.ts). */
   growth: {shape: 'any'},
   /** Matrix-free: a direction, J times it, Jᵀ times it. */
   direction: {shape: 'unknown'},
@@ -140,7 +145,7 @@ export const buffers = {
   filterJ: {shape: 'matrix'},
   stiffness: {shape: 'number'},
   touching: {shape: 'rows'},
-  /** Of a start. */
+  /** Values of a run's start that are checked. */
   mass: {shape: 'mass'},
   rightHandSide: {shape: 'own'},
   rightHandSideAlong: {shape: 'own'},
@@ -176,7 +181,7 @@ export const buffers = {
   hCotangent: {shape: 'number'},
   pCotangent: {shape: 'parameter', indexed: 'program'},
   derivedCotangent: {shape: 'parameter', indexed: 'program'},
-  /** Of dense output, and what it asks of the step. */
+  /** The cotangent of dense output, and the cotangents of the step's values that follow from it. */
   denseCotangent: {shape: 'end'},
   denseNextCotangent: {shape: 'end'},
   denseInsideCotangent: {shape: 'inside'},
@@ -185,31 +190,31 @@ export const buffers = {
   denseTCotangent: {shape: 'number'},
   denseHCotangent: {shape: 'number'},
   denseThetaCotangent: {shape: 'number'},
-  /** Of events, and what they ask of the state and the time. */
+  /** The cotangent of event values, and the cotangents of state and time that follow from it. */
   eCotangent: {shape: 'events'},
   eXCotangent: {shape: 'state'},
   eTCotangent: {shape: 'number'},
-  /** Of the blocks after a jump, and what they ask of the state and the time. */
+  /** The cotangent of the blocks after a jump, and the cotangents of state and time that follow from it. */
   givenCotangent: {shape: 'own'},
   jXCotangent: {shape: 'state'},
   jTCotangent: {shape: 'number'},
 
   // Tangents along several directions.
-  dx: {shape: 'state', along: true},
-  dz: {shape: 'unknown', along: true},
-  dt: {shape: 'number', along: true},
-  dh: {shape: 'number', along: true},
-  dtheta: {shape: 'number', along: true},
-  dp: {shape: 'parameter', along: true, indexed: 'number'},
-  dderived: {shape: 'parameter', along: true, indexed: 'number'},
+  dx: {shape: 'state', batched: true},
+  dz: {shape: 'unknown', batched: true},
+  dt: {shape: 'number', batched: true},
+  dh: {shape: 'number', batched: true},
+  dtheta: {shape: 'number', batched: true},
+  dp: {shape: 'parameter', batched: true, indexed: 'number'},
+  dderived: {shape: 'parameter', batched: true, indexed: 'number'},
   /** −(R_x ẋ + R_p ṗ), and the same less R_z ż. */
-  rhs: {shape: 'unknown', along: true},
-  left: {shape: 'unknown', along: true},
-  dNext: {shape: 'end', along: true},
-  dInside: {shape: 'inside', along: true},
-  dD: {shape: 'end', along: true},
-  de: {shape: 'events', along: true},
-  dGiven: {shape: 'own', along: true},
+  rhs: {shape: 'unknown', batched: true},
+  left: {shape: 'unknown', batched: true},
+  dNext: {shape: 'end', batched: true},
+  dInside: {shape: 'inside', batched: true},
+  dD: {shape: 'end', batched: true},
+  de: {shape: 'events', batched: true},
+  dGiven: {shape: 'own', batched: true},
   /** Derivatives by the step's length. */
   rhsH: {shape: 'unknown'},
   dzH: {shape: 'unknown'},
@@ -217,15 +222,15 @@ export const buffers = {
   dInsideH: {shape: 'inside'},
 
   // Tangents of cotangents.
-  dNextCotangent: {shape: 'end', along: true},
-  dZCotangent: {shape: 'unknown', along: true},
-  dXCotangent: {shape: 'state', along: true},
-  dw: {shape: 'unknown', along: true},
-  dPCotangent: {shape: 'parameter', along: true, indexed: 'number'},
-  dDerivedCotangent: {shape: 'parameter', along: true, indexed: 'number'},
-  dDenseCotangent: {shape: 'end', along: true},
+  dNextCotangent: {shape: 'end', batched: true},
+  dZCotangent: {shape: 'unknown', batched: true},
+  dXCotangent: {shape: 'state', batched: true},
+  dw: {shape: 'unknown', batched: true},
+  dPCotangent: {shape: 'parameter', batched: true, indexed: 'number'},
+  dDerivedCotangent: {shape: 'parameter', batched: true, indexed: 'number'},
+  dDenseCotangent: {shape: 'end', batched: true},
 
-  // Steps in blocks that are not of a grid (adaptive-block.ts).
+  // Steps in blocks that are not of a grid (adaptive-block-layout.ts).
   blockControl: {shape: 'any'},
   blockTheta: {shape: 'any'},
   blockAfter: {shape: 'any'},
@@ -268,8 +273,8 @@ export type StepExecutable<Name extends string = never> = Executable<Name | 'par
 /** A named input of a step's programs. */
 export const bufferInput = (name: BufferName, shape: Shape, dtype?: DType): Node<'input'> => input(name, shape, dtype);
 
-/** Where a node's tangents along several directions are set. */
-export const seed =
+/** The input for a node's tangents along several directions. */
+export const tangentSeed =
   (count: number) =>
   (node: Node, name: BufferName): [node: Node, seed: Node] => [node, bufferInput(name, [count, ...node.shape])];
 
@@ -279,14 +284,14 @@ export const graphOf = (outputs: {readonly [Name in BufferName]?: Node | undefin
 const kinds: {readonly [name: string]: BufferKind | undefined} = buffers;
 
 /** The row of the table for a name; undefined of what is no buffer, as the inputs inside a declared derivative. */
-export const kindOf = (name: string): BufferKind | undefined => kinds[name.split('.')[0]];
+export const bufferKind = (name: string): BufferKind | undefined => kinds[name.split('.')[0]];
 
 /** Whether an input stays as it is at least so long. */
-export const lasts = (name: string, lifetime: Lifetime): boolean =>
-  lifetimes.indexOf(kindOf(name)?.lifetime ?? 'call') <= lifetimes.indexOf(lifetime);
+export const hasLifetime = (name: string, lifetime: Lifetime): boolean =>
+  lifetimes.indexOf(bufferKind(name)?.lifetime ?? 'call') <= lifetimes.indexOf(lifetime);
 
 /** What names that were put together at run time could still miss. */
-export function requireNamed(programs: Programs): void {
+export function requireKnownBuffers(programs: Programs): void {
   for (const name of bufferSizes(programs).keys())
-    if (kindOf(name) === undefined) throw new Error(`no buffer of a step is called ${name}`);
+    if (bufferKind(name) === undefined) throw new Error(`no buffer of a step is called ${name}`);
 }

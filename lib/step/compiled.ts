@@ -11,34 +11,34 @@ import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import {frameSize, workVectors} from '../newton/index.js';
 import type {Graph} from '../graph/node.js';
-import {adaptiveBuffers, adaptiveRoom} from './adaptive-block.js';
+import {adaptiveBuffers, adaptiveBlockSteps} from './adaptive-block-layout.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
 import type {HistoryAdjointProgram} from './history-programs.js';
-import {historyAdjointPrograms, historyPrograms} from './history-programs.js';
+import {historyAdjointPrograms, denseAndEventPrograms} from './history-programs.js';
 import type {LaneAdjointProgram} from './lane-programs.js';
 import {laneAdjointPrograms} from './lane-programs.js';
-import {latePrograms} from './late-programs.js';
+import {sinkScalars} from './sink-scalars.js';
 import {StepMatrices, type Matrix} from './matrices.js';
 import type {ProgramsOf, StepExecutable} from './buffers.js';
-import {graphOf, requireNamed} from './buffers.js';
-import {precomputed, withParameterProgram} from './precomputation.js';
-import type {Keeps, Kept, LayersKept} from './kept.js';
-import {layersOf, narrowed} from './kept.js';
+import {graphOf, requireKnownBuffers} from './buffers.js';
+import {withPrecomputation, withParameterProgram} from './precomputation.js';
+import type {StoragePolicy, StoredForBackward, StoredActivations} from './stored-for-backward.js';
+import {storedActivations, reducedStorage} from './stored-for-backward.js';
 import type {AdjointProgram, ForwardProgram, ObserveProgram, TangentProgram, UnrolledProgram} from './programs.js';
 import {
   adjointPrograms,
-  carriesOn,
+  chainsPulls,
   directAdjointPrograms,
   forwardPrograms,
   observePrograms,
   productPrograms,
-  tangentLeftPrograms,
+  tangentResidualPrograms,
   tangentPrograms,
   transposedProductPrograms,
   unrolledPrograms,
 } from './programs.js';
-import {blockRoom, rowStart, sweepFrameSize} from './rows.js';
+import {blockSize, rowHeaderSize, sweepFrameSize} from './block-layout.js';
 import {namedFunctions} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
 import {inputsOf} from './traced-step.js';
@@ -46,54 +46,60 @@ import type {SequentialProgram, SequentialBlocks} from './sequential-programs.js
 
 type Extra = NonNullable<CompileOptions['extra']>;
 
-/** Those of a group of programs; what it needs beside them is asked for when it is compiled, while every run asks for the group. */
+/** Options of a group of programs. */
 export interface GroupOptions extends Pick<CompileOptions, 'analysis' | 'calls'> {
+  /** Further buffers; called once, when the group is compiled. */
   readonly extra?: () => Extra;
-  /** Signs and scalar factors are late already. */
-  readonly isLate?: boolean;
+  /** The programs have passed `sinkScalars` already. */
+  readonly scalarsSunk?: boolean;
 }
 
-/** Below, blocks of steps (adaptive-block.ts), whose rows are states alone, spare more than what is kept would: some 40 a member and step. */
-const fewestLayers = 512;
+/**
+ * Activations are stored from this size on. Below it blocks of steps (adaptive-block-layout.ts), whose rows are states
+ * alone, spare more than stored activations would: some 40 numbers a member and step.
+ */
+const minActivations = 512;
 
 interface LaneAdjoint {
   readonly programs: ProgramsOf<LaneAdjointProgram>;
-  readonly layers: LayersKept<LaneAdjointProgram> | undefined;
+  readonly activations: StoredActivations<LaneAdjointProgram> | undefined;
 }
 
-/** The forward programs, with `keep` where a run keeps what its gradient needs. */
+/** The forward programs, with `keep` in runs that store what their gradient needs. */
 export type ForwardExecutable = StepExecutable<ForwardProgram | 'keep'>;
-/** The same of a step whose unknown is found in turn. */
+/** The forward programs of a step whose unknown is solved stage by stage. */
 export type SequentialExecutable = StepExecutable<'update' | 'estimate' | 'filter' | 'touching' | SequentialProgram>;
 
 export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
-  private ownWholeAdjoint: ProgramsOf<AdjointProgram> | undefined;
-  private ownWholeProduct: ProgramsOf<'transposedProduct'> | undefined;
-  private ownKept: Kept | undefined;
-  /** null where there is no such thing. */
-  private ownLayers: LayersKept | undefined | null;
-  private ownLaneAdjoint: LaneAdjoint | undefined;
-  private ownHistoryAdjoint: ProgramsOf<HistoryAdjointProgram> | undefined;
-  /** null where what is kept of a step does not tell them. */
-  private ownKeptProduct: ProgramsOf<'transposedProduct'> | undefined | null;
-  private ownDerived: Derived | undefined;
-  /** A run is using the buffers: another one of the same structure, started by its progress, takes a step of its own. */
-  busy = false;
-  /** Steps that the present run takes at least, as far as that is known. */
-  expected = 0;
+  private cachedFullAdjoint: ProgramsOf<AdjointProgram> | undefined;
+  private cachedFullProduct: ProgramsOf<'transposedProduct'> | undefined;
+  private cachedStorage: StoredForBackward | undefined;
+  /** null: there are none. */
+  private cachedActivations: StoredActivations | undefined | null;
+  private cachedLaneAdjoint: LaneAdjoint | undefined;
+  private cachedHistoryAdjoint: ProgramsOf<HistoryAdjointProgram> | undefined;
+  /** null: the stored numbers do not determine it. */
+  private cachedStoredProduct: ProgramsOf<'transposedProduct'> | undefined | null;
+  private cachedDerived: Derived | undefined;
+  /**
+   * A run is using the buffers: another run of the same structure, started within it, gets a compiled step of its own.
+   */
+  inUse = false;
+  /** A lower bound on the number of steps of the present run. */
+  expectedSteps = 0;
   /** Steps of grids that were recorded for gradients, while these are few (integrate/checkpointer.ts). */
-  recorded = 0;
+  recordedSteps = 0;
   /** Adaptive steps attempted one by one, in all runs. */
   attempts = 0;
-  /** Transitions of the last run whose steps were recorded without a grid: the next record has room for as many at once. */
-  transitions = 16;
+  /** Transitions of the last recorded adaptive run: the initial capacity of the next record. */
+  expectedTransitions = 16;
   /** Milliseconds spent differentiating and compiling since the caller last reset it. */
   compileTime = 0;
 
   readonly matrices: StepMatrices;
 
-  /** @param checked matrices that were compared with their tangents where this step comes from */
+  /** @param checked matrices that need no comparison with their tangents */
   constructor(
     readonly traced: TracedStep,
     public engine: Engine,
@@ -102,9 +108,9 @@ export class CompiledStep {
     this.matrices = new StepMatrices(this, checked);
   }
 
-  /** The step as all programs see it: what depends on the parameters alone apart. */
+  /** The step as all programs see it, a function of values that are computed from the parameters once a run. */
   get derived(): Derived {
-    return (this.ownDerived ??= this.timed(() => deriveStep(this.traced)));
+    return (this.cachedDerived ??= this.timed(() => deriveStep(this.traced)));
   }
 
   get step(): TracedStep {
@@ -116,81 +122,93 @@ export class CompiledStep {
     return this.traced.functions.residual !== undefined;
   }
 
-  private get isDistant(): boolean {
+  private get isRemote(): boolean {
     return this.engine.distant === true;
   }
 
-  /** The way back from a step's state and unknown. */
-  private get wholeAdjointPrograms(): ProgramsOf<AdjointProgram> {
-    return (this.ownWholeAdjoint ??= this.timed(() =>
-      this.late(adjointPrograms(this.step, this.matrices.jacobian, this.addsUp)),
+  /** The adjoint of a step as a function of its state and unknown. */
+  private get fullAdjointPrograms(): ProgramsOf<AdjointProgram> {
+    return (this.cachedFullAdjoint ??= this.timed(() =>
+      this.sinkScalars(adjointPrograms(this.step, this.matrices.jacobian, this.canAccumulate)),
     ));
   }
 
-  /** Products with the transposed Jacobian, from the same. */
-  private get wholeProductPrograms(): ProgramsOf<'transposedProduct'> {
-    return (this.ownWholeProduct ??= this.timed(() => this.late(transposedProductPrograms(this.step))));
+  /** Products with the transposed Jacobian as functions of a step's state and unknown. */
+  private get fullProductPrograms(): ProgramsOf<'transposedProduct'> {
+    return (this.cachedFullProduct ??= this.timed(() => this.sinkScalars(transposedProductPrograms(this.step))));
   }
 
-  /** What a step leaves for `adjoint`. Scales are late before that is chosen, so that both ways back give the same bits. */
-  get kept(): Kept {
-    return (this.ownKept ??= this.timed(() => narrowed(this.wholeAdjointPrograms, this.step, this.isDistant)));
+  /**
+   * The numbers stored of a step for `adjoint`. Scalars are sunk before they are chosen, so that `fullAdjoint` gives
+   * the same bits.
+   */
+  get storage(): StoredForBackward {
+    return (this.cachedStorage ??= this.timed(() =>
+      reducedStorage(this.fullAdjointPrograms, this.step, this.isRemote),
+    ));
   }
 
-  /** With signs and scalar factors late, which a device takes no time for. */
-  private late<Name extends string>(programs: ProgramsOf<Name>): ProgramsOf<Name> {
-    return this.isDistant ? programs : (latePrograms(present(programs)) as ProgramsOf<Name>);
+  /** Sinks signs and scalar factors, which take no time on a device. */
+  private sinkScalars<Name extends string>(programs: ProgramsOf<Name>): ProgramsOf<Name> {
+    return this.isRemote ? programs : (sinkScalars(definedPrograms(programs)) as ProgramsOf<Name>);
   }
 
-  /** The way back through a step whose time and length have derivatives, derived once. */
+  /** The adjoint of a step with derivatives by its time and length. */
   get historyAdjointPrograms(): ProgramsOf<HistoryAdjointProgram> {
-    return (this.ownHistoryAdjoint ??= historyAdjointPrograms(this.step, this.matrices.jacobian, this.addsUp));
+    return (this.cachedHistoryAdjoint ??= historyAdjointPrograms(
+      this.step,
+      this.matrices.jacobian,
+      this.canAccumulate,
+    ));
   }
 
-  /** What an explicit step keeps beside its state, where its time and its length have derivatives too; undefined where that is not worth it. */
-  get layers(): LayersKept | undefined {
-    if (this.implicit || this.isDistant) return undefined;
-    if (this.ownLayers === undefined)
-      this.ownLayers = this.timed(() => layersOf(this.historyAdjointPrograms, this.step, fewestLayers)) ?? null;
-    return this.ownLayers ?? undefined;
+  /**
+   * The activations that an explicit step with derivatives by time and length stores; undefined if that does not pay.
+   */
+  get activations(): StoredActivations | undefined {
+    if (this.implicit || this.isRemote) return undefined;
+    if (this.cachedActivations === undefined)
+      this.cachedActivations =
+        this.timed(() => storedActivations(this.historyAdjointPrograms, this.step, minActivations)) ?? null;
+    return this.cachedActivations ?? undefined;
   }
 
-  /** The way back of steps in lanes, and what these keep for it beside their states. */
+  /** The adjoint of steps in lanes, and the activations that they store for it. */
   get laneAdjoint(): LaneAdjoint {
-    return (this.ownLaneAdjoint ??= this.timed(() => {
-      const programs = laneAdjointPrograms(this.step, this.addsUp);
-      return {programs, layers: layersOf(programs, this.step, 1)};
+    return (this.cachedLaneAdjoint ??= this.timed(() => {
+      const programs = laneAdjointPrograms(this.step, this.canAccumulate);
+      return {programs, activations: storedActivations(programs, this.step, 1)};
     }));
   }
 
-  /** Steps in lanes, with layers where a gradient is to come. */
-  laneForward(keeps: boolean): ForwardExecutable {
-    const layers = keeps ? this.laneAdjoint.layers : undefined;
+  /** Steps in lanes. @param stores activations are stored for a gradient */
+  laneForward(stores: boolean): ForwardExecutable {
+    const layers = stores ? this.laneAdjoint.activations : undefined;
     return layers === undefined
       ? this.forward(auto())
-      : this.group<ForwardProgram | 'keep'>('lanes.keepingLayers', () => this.keeping(layers), {
+      : this.group<ForwardProgram | 'keep'>('lanes.keepingLayers', () => this.withActivations(layers), {
           extra: () => ({x: this.traced.state.size}),
         });
   }
 
   /**
-   * With the vectors of Newton's iteration, and room for a solver's factor, in the same memory.
-   * @param keeps 'narrow': with `keep` → kept, what a step leaves for `adjoint`, of an explicit one in place of `update`, which is all of its
-   *   work and would be compiled twice; 'layers': update → layers, too
+   * The forward programs, with Newton's work vectors and a solver's factor in the same memory.
+   * @param storage 'narrow': with `keep`, which also computes the numbers stored for `adjoint`; in an explicit scheme
+   *   it replaces `update`, which would be compiled twice. 'layers': `update` also computes the activations
    */
-  forward(solver: LinearSolver, keeps?: Keeps): ForwardExecutable {
-    if (keeps === 'layers')
-      return this.group<ForwardProgram | 'keep'>('keepingLayers', () => this.keeping(this.layers), {
+  forward(solver: LinearSolver, storage?: StoragePolicy): ForwardExecutable {
+    if (storage === 'layers')
+      return this.group<ForwardProgram | 'keep'>('keepingLayers', () => this.withActivations(this.activations), {
         extra: () => ({x: this.traced.state.size}),
       });
     const analysis = this.matrices.analysisOf(solver, 'matrix');
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
-    const known = !this.implicit
+    const cached = !this.implicit
       ? undefined
       : (this.groups.get(groupKey('keeping', analysis))
-        ?? (keeps === 'narrow' ? undefined : this.groups.get(groupKey('forward', analysis))));
-    if (known !== undefined) return this.again(known, this.expected);
+        ?? (storage === 'narrow' ? undefined : this.groups.get(groupKey('forward', analysis))));
+    if (cached !== undefined) return this.reuse(cached, this.expectedSteps);
     const extra = (): Extra => {
       const n = this.traced.unknown.size;
       const work =
@@ -198,28 +216,31 @@ export class CompiledStep {
           ? []
           : [...workVectors.map(name => [name, n] as const), ['newtonFrame', frameSize] as const];
       const {size} = this.traced.state;
-      const block = blockRoom(rowStart + size + n, size);
+      const block = blockSize(rowHeaderSize + size + n, size);
       return {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, taken: 1} : {})};
     };
     const programs = (): ProgramsOf<ForwardProgram> => {
       const exact = this.traced.functions.residualModel === undefined ? undefined : this.matrices.jacobian;
       return forwardPrograms(this.step, this.matrices.matrix, exact, this.matrices.filter);
     };
-    if (keeps === undefined) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
+    if (storage === undefined) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
     return this.group<ForwardProgram | 'keep'>(
       'keeping',
-      () => ({...programs(), keep: graphOf({next: this.step.functions.update, kept: this.kept.node})}),
+      () => ({...programs(), keep: graphOf({next: this.step.functions.update, kept: this.storage.node})}),
       {extra, analysis},
     );
   }
 
-  /** Whether steps can be taken and pulled back in blocks: those of an explicit scheme with an estimate of its own, without events. */
-  get inBlocks(): boolean {
-    return this.areAlike && adaptiveRoom(this.step.state.size) > 0;
+  /**
+   * Whether steps can be taken and pulled back in blocks: those of an explicit scheme with an estimate of its own,
+   * without events.
+   */
+  get runsInBlocks(): boolean {
+    return this.isBatchable && adaptiveBlockSteps(this.step.state.size) > 0;
   }
 
   /** Whether attempts at steps of any length are all made by the same programs. */
-  get areAlike(): boolean {
+  get isBatchable(): boolean {
     const {residual, error, filter, events, touching} = this.step.functions;
     return error !== undefined && [residual, filter, events, touching].every(one => one === undefined);
   }
@@ -227,32 +248,33 @@ export class CompiledStep {
   /** Adaptive steps in blocks, with dense output in the same memory. */
   get adaptiveSteps(): StepExecutable<'update' | 'between' | 'dense'> {
     const {state, functions} = this.step;
-    return this.group('adaptiveSteps', () => this.programsOfAttempts(undefined), {
+    return this.group('adaptiveSteps', () => this.attemptPrograms(undefined), {
       extra: () => adaptiveBuffers(state.size, functions.error?.size ?? 0),
       calls: Infinity,
     });
   }
 
-  /** The same for a whole run in one call, whose room lies elsewhere; with layers or without. */
+  /** Adaptive steps for a whole run in one call, whose arrays lie elsewhere. */
   adaptiveRun(keeps: 'layers' | undefined): StepExecutable<'update' | 'between' | 'dense'> {
-    return this.group(`adaptiveRun.${keeps ?? 'states'}`, () => this.programsOfAttempts(keeps), {
+    return this.group(`adaptiveRun.${keeps ?? 'states'}`, () => this.attemptPrograms(keeps), {
       extra: () => ({x: this.step.state.size}),
     });
   }
 
-  private programsOfAttempts(keeps: 'layers' | undefined): ProgramsOf<'update' | 'between' | 'dense'> {
-    const {between, dense} = historyPrograms(this.step);
-    const {update} = keeps === undefined ? forwardPrograms(this.step, undefined) : this.keeping(this.layers);
+  private attemptPrograms(keeps: 'layers' | undefined): ProgramsOf<'update' | 'between' | 'dense'> {
+    const {between, dense} = denseAndEventPrograms(this.step);
+    const {update} =
+      keeps === undefined ? forwardPrograms(this.step, undefined) : this.withActivations(this.activations);
     return {update, between, dense};
   }
 
-  private keeping(layers: Pick<LayersKept, 'node'> | undefined): ProgramsOf<ForwardProgram> {
+  private withActivations(layers: Pick<StoredActivations, 'node'> | undefined): ProgramsOf<ForwardProgram> {
     const programs = forwardPrograms(this.step, undefined);
     const made = (programs.update?.outputs ?? []).map(({name, node}) => [name, node] as const);
     return {...programs, update: graphOf({...Object.fromEntries(made), layers: layers?.node})};
   }
 
-  /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
+  /** The forward programs for an unknown that is solved stage by stage. */
   sequentialPrograms(solver: LinearSolver, {programs, size}: SequentialBlocks): SequentialExecutable {
     const extra = (): Extra => ({
       x: this.traced.state.size,
@@ -284,7 +306,7 @@ export class CompiledStep {
   /** The backward pass of a step, from what `keep` stored of it. */
   adjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
     const extra = (): Extra => {
-      const block = blockRoom(rowStart + this.kept.size, this.traced.state.size);
+      const block = blockSize(rowHeaderSize + this.storage.size, this.traced.state.size);
       return block === 0
         ? {}
         : {
@@ -294,59 +316,59 @@ export class CompiledStep {
               : {}),
           };
     };
-    return this.group('adjoint', () => this.kept.programs, {
+    return this.group('adjoint', () => this.storage.programs, {
       analysis: this.matrices.analysisOf(solver, 'jacobian'),
       extra,
-      isLate: true,
+      scalarsSunk: true,
     });
   }
 
-  /** Whether `adjoint` pulls a step back so that the step before it, of the same length, need not begin anew. */
-  get carriesOn(): boolean {
-    return carriesOn(this.wholeAdjointPrograms);
+  /** Whether `adjoint`'s pull of a step also leaves the cotangent of the previous step's unknown. */
+  get chainsPulls(): boolean {
+    return chainsPulls(this.fullAdjointPrograms);
   }
 
-  /** Products with the transposed Jacobian, from what `keep` left of a step; undefined where that does not tell them. */
-  get keptProduct(): StepExecutable<'transposedProduct'> | undefined {
-    if (this.ownKeptProduct === undefined)
-      this.ownKeptProduct = this.timed(() => this.kept.reading(this.wholeProductPrograms)) ?? null;
-    const programs = this.ownKeptProduct;
-    return programs === null ? undefined : this.group('keptProduct', () => programs, {isLate: true});
+  /** Products with the transposed Jacobian from the stored numbers; undefined if these do not determine it. */
+  get storedProduct(): StepExecutable<'transposedProduct'> | undefined {
+    if (this.cachedStoredProduct === undefined)
+      this.cachedStoredProduct = this.timed(() => this.storage.rewrite(this.fullProductPrograms)) ?? null;
+    const programs = this.cachedStoredProduct;
+    return programs === null ? undefined : this.group('keptProduct', () => programs, {scalarsSunk: true});
   }
 
-  /** The same from their state and unknown. */
-  get wholeProduct(): StepExecutable<'transposedProduct'> {
-    return this.group('wholeProduct', () => this.wholeProductPrograms, {isLate: true});
+  /** Products with the transposed Jacobian from a step's state and unknown. */
+  get fullProduct(): StepExecutable<'transposedProduct'> {
+    return this.group('wholeProduct', () => this.fullProductPrograms, {scalarsSunk: true});
   }
 
-  /** What the tangents of a step's equation leave, with its time and length among their arguments or without. */
-  tangentLeft(count: number, timed: boolean): StepExecutable<'tangentLeft'> {
+  /** The residual of a step's linearized equation. @param timed with tangents of time and length */
+  tangentResidual(count: number, timed: boolean): StepExecutable<'tangentLeft'> {
     return this.group(`tangentLeft.${count}${timed ? '.timed' : ''}`, () =>
-      tangentLeftPrograms(this.step, count, timed),
+      tangentResidualPrograms(this.step, count, timed),
     );
   }
 
-  /** The same for the derivative by the step's length: dh is 1, and all that is not set is zero. */
-  get lengthLeft(): StepExecutable<'tangentLeft'> {
-    return this.group('lengthLeft', () => tangentLeftPrograms(this.step, 1, true));
+  /** The residual of the equation for the derivative by the step's length: dh is 1, all other tangents are zero. */
+  get lengthResidual(): StepExecutable<'tangentLeft'> {
+    return this.group('lengthLeft', () => tangentResidualPrograms(this.step, 1, true));
   }
 
-  /** The same from its state and unknown. */
-  wholeAdjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
-    return this.group('wholeAdjoint', () => this.wholeAdjointPrograms, {
+  /** The adjoint of a step from its state and unknown. */
+  fullAdjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
+    return this.group('wholeAdjoint', () => this.fullAdjointPrograms, {
       analysis: this.matrices.analysisOf(solver, 'jacobian'),
-      isLate: true,
+      scalarsSunk: true,
     });
   }
 
-  /** The same where the step's end does not depend on its unknown, which its `pullUnknown` tells. */
+  /** The adjoint of a step whose end does not depend on its unknown; `pullUnknown` tells whether that is so. */
   get directAdjoint(): StepExecutable<'pullUnknown' | 'pullStep'> {
     return this.group('directAdjoint', () => directAdjointPrograms(this.step));
   }
 
   get unrolled(): StepExecutable<UnrolledProgram | AdjointProgram> {
     const {jacobian} = this.matrices;
-    if (jacobian === undefined) return this.wholeAdjoint(auto());
+    if (jacobian === undefined) return this.fullAdjoint(auto());
     return this.group<UnrolledProgram | AdjointProgram>('unrolled', () => unrolledPrograms(this.step, jacobian));
   }
 
@@ -356,13 +378,13 @@ export class CompiledStep {
     });
   }
 
-  /** What comes through values derived from the parameters (derived.ts); undefined where there are none. */
+  /** The pull through values derived from the parameters (derived.ts); undefined if there are none. */
   get pullDerived(): StepExecutable<'pullDerived'> | undefined {
     const {derived} = this;
     return derived.parameters.length === 0 ? undefined : this.group('pullDerived', () => pullDerivedPrograms(derived));
   }
 
-  /** The same along `count` directions. */
+  /** Tangents of derived values and of their pull, along `count` directions; undefined if there are none. */
   secondOrderDerived(count: number): StepExecutable<'pushDerived' | 'secondOrderDerived'> | undefined {
     const {derived} = this;
     return derived.parameters.length === 0
@@ -374,24 +396,24 @@ export class CompiledStep {
     return this.group(`observe.${count}`, () => observePrograms(this.traced, count));
   }
 
-  /** The same step for programs of another engine: what was derived, checked and analyzed need not be again. */
-  on(engine: Engine): CompiledStep {
+  /** This step for another engine; derived programs, checks and analyses are shared. */
+  forEngine(engine: Engine): CompiledStep {
     const other = new CompiledStep(this.traced, engine, this.matrices.checkedMatrices);
     this.matrices.shareWith(other.matrices);
-    other.ownDerived = this.ownDerived;
-    if (other.isDistant === this.isDistant) {
-      other.ownWholeAdjoint = this.ownWholeAdjoint;
-      other.ownWholeProduct = this.ownWholeProduct;
-      other.ownKept = this.ownKept;
-      other.ownLayers = this.ownLayers;
-      other.ownLaneAdjoint = this.ownLaneAdjoint;
+    other.cachedDerived = this.cachedDerived;
+    if (other.isRemote === this.isRemote) {
+      other.cachedFullAdjoint = this.cachedFullAdjoint;
+      other.cachedFullProduct = this.cachedFullProduct;
+      other.cachedStorage = this.cachedStorage;
+      other.cachedActivations = this.cachedActivations;
+      other.cachedLaneAdjoint = this.cachedLaneAdjoint;
     }
-    other.ownHistoryAdjoint = this.ownHistoryAdjoint;
+    other.cachedHistoryAdjoint = this.cachedHistoryAdjoint;
     return other;
   }
 
   /** Whether sums over many steps may be made by a program: they are in double precision. */
-  get addsUp(): boolean {
+  get canAccumulate(): boolean {
     return this.engine.addsInDouble ?? !this.isSingle;
   }
 
@@ -403,27 +425,27 @@ export class CompiledStep {
   group<Name extends string>(
     name: string,
     build: () => ProgramsOf<Name>,
-    {analysis, extra, calls = this.expected, isLate = false}: GroupOptions = {},
+    {analysis, extra, calls = this.expectedSteps, scalarsSunk = false}: GroupOptions = {},
   ): StepExecutable<Name> {
     const key = groupKey(name, analysis);
-    const known = this.groups.get(key);
-    if (known !== undefined) return this.again(known, calls);
-    const made = this.timed(() =>
-      this.compile(this.ahead(present(build()), isLate), {analysis, extra: extra?.(), calls}),
+    const cached = this.groups.get(key);
+    if (cached !== undefined) return this.reuse(cached, calls);
+    const compiled = this.timed(() =>
+      this.compile(this.precompute(definedPrograms(build()), scalarsSunk), {analysis, extra: extra?.(), calls}),
     );
-    this.groups.set(key, made);
-    return made;
+    this.groups.set(key, compiled);
+    return compiled;
   }
 
-  /** What was compiled before, told how often it will be called. */
-  private again(known: Executable, calls: number): Executable {
-    if (known.expect !== undefined) this.timed(() => known.expect?.(calls));
-    return known;
+  /** Tells a compiled group how often it will be called. */
+  private reuse(cached: Executable, calls: number): Executable {
+    if (cached.expect !== undefined) this.timed(() => cached.expect?.(calls));
+    return cached;
   }
 
-  /** By the engine, or by the one that takes what does not fit into it. */
+  /** Compiles by the engine, or by its fallback if the memory does not suffice. */
   private compile(programs: Programs, options: CompileOptions): Executable {
-    requireNamed(programs);
+    requireKnownBuffers(programs);
     try {
       return this.engine.compile(programs, options);
     } catch (error) {
@@ -433,13 +455,17 @@ export class CompiledStep {
     }
   }
 
-  /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
-  private ahead(programs: Programs, isLate: boolean): Programs {
-    if (this.isDistant) return withParameterProgram(programs, this.derived.values);
-    const late = isLate ? programs : latePrograms(programs);
-    // `keep` begins with the update of its step. Of an explicit one that is all of the work, and would be compiled twice.
+  /**
+   * Moves values that change once a run or once a step into programs of their own. On a device only those of a run, as
+   * handing a number over costs more than most programs.
+   */
+  private precompute(programs: Programs, isLate: boolean): Programs {
+    if (this.isRemote) return withParameterProgram(programs, this.derived.values);
+    const late = isLate ? programs : sinkScalars(programs);
+    // `keep` begins with the update of its step. Of an explicit one that is all of the work, and would be compiled
+    // twice.
     const isTwice = late.keep !== undefined && !this.implicit;
-    return precomputed(
+    return withPrecomputation(
       isTwice ? Object.fromEntries(Object.entries(late).filter(([name]) => name !== 'update')) : late,
       this.derived.values,
     );
@@ -456,14 +482,14 @@ export class CompiledStep {
   }
 }
 
-const present = (programs: ProgramsOf<string>): Programs =>
+const definedPrograms = (programs: ProgramsOf<string>): Programs =>
   Object.fromEntries(Object.entries(programs).filter((entry): entry is [string, Graph] => entry[1] !== undefined));
 
 const groupKey = (name: string, analysis: Analysis | undefined): string => `${name}/${analysis?.method?.name ?? ''}`;
 
-/** Compiled steps kept: enough for the systems of one program, few enough to hold little memory. */
-const keptSteps = 32;
-const kept = new KeyedCache<CompiledStep>(keptSteps);
+/** Number of compiled steps in the cache: enough for the systems of one program, few enough to hold little memory. */
+const cacheSize = 32;
+const cache = new KeyedCache<CompiledStep>(cacheSize);
 
 /** All functions of a step as one graph. */
 export const stepGraph = (step: TracedStep): Graph => ({
@@ -471,24 +497,24 @@ export const stepGraph = (step: TracedStep): Graph => ({
   outputs: namedFunctions(step.functions),
 });
 
-/** What tells compiled steps apart. */
+/** The key of a compiled step in the cache. */
 export function stepKey(step: TracedStep, engine: Engine): Key {
   const more = [
     engineKey(engine),
     step.linearized ?? false,
-    step.once ?? false,
+    step.isInitialStep ?? false,
     step.unknown.blocks.map(({size}) => size),
   ];
   return programKey(JSON.stringify(more), [stepGraph(step)]);
 }
 
-/** The compiled step of this structure: a kept one, or a new one. */
+/** The compiled step for a traced step: a cached one of this structure, or a new one. */
 export function compileStep(step: TracedStep, engine: Engine): CompiledStep {
   const key = stepKey(step, engine);
-  const known = kept.get(key);
-  if (known?.busy === true) return new CompiledStep(step, engine);
-  if (known !== undefined) return known;
+  const cached = cache.get(key);
+  if (cached?.inUse === true) return new CompiledStep(step, engine);
+  if (cached !== undefined) return cached;
   const compiled = new CompiledStep(step, engine);
-  kept.add(key, compiled);
+  cache.add(key, compiled);
   return compiled;
 }

@@ -2,7 +2,7 @@
 import type {LinearSolver} from '../linear/index.js';
 import type {StepExecutable} from './buffers.js';
 import type {CompiledStep} from './compiled.js';
-import type {Keeps} from './kept.js';
+import type {StoragePolicy} from './stored-for-backward.js';
 import {derivativeSoftness} from '../system/contact-laws.js';
 import {parameterProgram} from './precomputation.js';
 import {startSolver} from './solvers.js';
@@ -20,30 +20,30 @@ export interface StepContext extends StepPrograms {
   /** Values of the parameters, in the order of `traced.parameters`. */
   readonly parameterValues: readonly Float64Array[];
   /** The user's initial blocks, flat: q and v, or y; the whole state where the run goes on from a saved one. */
-  readonly given: Float64Array;
+  readonly initialValues: Float64Array;
   /** The run goes on from a saved state, without a step that begins it. */
   readonly resumed?: boolean;
   readonly t0: number;
   /** Length of the first step, which what a scheme carries may depend on. */
   readonly h0: number;
   readonly linear: LinearSolver;
-  /** What this run knows of its constraints' redundancy. */
+  /** Redundant constraints found so far. */
   readonly redundancy: Redundancy;
-  /** How its steps are recorded; undefined: by their state and unknown. */
-  readonly keeps?: Keeps;
+  /** What is stored of each step for a gradient; undefined: its state and unknown. */
+  readonly storage?: StoragePolicy;
 }
 
 /** Constraints that say the same twice, found when a Newton matrix turned out singular. */
 export interface Redundancy {
   /** The value of the input `regularization`: 0 unless redundant rows were found. */
   readonly regularization: number;
-  /** Their names. */
+  /** Names of the redundant rows. */
   readonly rows: readonly string[];
 }
 
 export const noRedundancy: Redundancy = {regularization: 0, rows: []};
 
-/** What a whole run sets in an executable. A program that does not read one has no buffer for it. */
+/** Buffers that are set once a run; undefined if no program reads them. */
 interface RunInputs {
   readonly parameters: readonly (Float64Array | undefined)[];
   readonly regularization: Float64Array | undefined;
@@ -51,7 +51,7 @@ interface RunInputs {
   readonly derive: (() => void) | undefined;
 }
 
-/** By executable: every run asks for them, and a name is put together and looked up for each. */
+/** Run inputs of each executable: every run needs them, and looking up their names takes time. */
 const runInputs = new WeakMap<StepExecutable, RunInputs>();
 
 function inputsOfRun(executable: StepExecutable, count: number): RunInputs {
@@ -68,7 +68,10 @@ function inputsOfRun(executable: StepExecutable, count: number): RunInputs {
   return inputs;
 }
 
-/** Sets what a whole run shares: the parameters, what is computed from them alone, the regularization of redundant constraints, the proximity of contact forces. */
+/**
+ * Sets what a whole run shares: the parameters, what is computed from them alone, the regularization of redundant
+ * constraints, the proximity of contact forces.
+ */
 export function loadParameters(
   executable: StepExecutable,
   {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>,
@@ -80,8 +83,8 @@ export function loadParameters(
   derive?.();
 }
 
-/** The same run, seen from the step that begins it. */
-export function startOf<C extends StepContext>(context: C): C {
+/** The context of the step that begins the run. */
+export function startContext<C extends StepContext>(context: C): C {
   const {traced, compiled} = context.start;
-  return {...context, traced, compiled, linear: startSolver, keeps: undefined};
+  return {...context, traced, compiled, linear: startSolver, storage: undefined};
 }

@@ -8,11 +8,11 @@
 import {pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import type {ProgramsOf} from './buffers.js';
-import {bufferInput, graphOf, seed} from './buffers.js';
+import {bufferInput, graphOf, tangentSeed} from './buffers.js';
 import {cotangentName, directionName, secondOrderName} from './parameter-names.js';
 import type {DerivedValue} from './precomputation.js';
-import {ahead} from './precomputation.js';
-import {pushMany} from './programs.js';
+import {selectPrecomputed} from './precomputation.js';
+import {tangentsAlong} from './programs.js';
 import {everyStep, withReplaced} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
 
@@ -25,7 +25,7 @@ export interface Derived {
 }
 
 export function deriveStep(step: TracedStep): Derived {
-  const nodes = ahead(everyStep(step.functions), 'run');
+  const nodes = selectPrecomputed(everyStep(step.functions), 'run');
   if (nodes.length === 0) return {step, values: [], parameters: []};
   const values = nodes.map((value, j) => ({node: bufferInput(`derived.${j}`, value.shape, value.dtype), value}));
   const parameters = values.filter(({node}) => node.dtype === 'float');
@@ -56,8 +56,8 @@ export function pullDerivedPrograms(derived: Derived): ProgramsOf<'pullDerived'>
 }
 
 /**
- * Along `count` directions dp.i: pushDerived → dderived.j; secondOrderDerived: derivedCotangent.j, dDerivedCotangent.j → dPCotangent.i, how
- * what comes to the parameters through the values changes.
+ * Along `count` directions dp.i: pushDerived → dderived.j; secondOrderDerived: derivedCotangent.j, dDerivedCotangent.j
+ * → dPCotangent.i, how what comes to the parameters through the values changes.
  */
 export function secondOrderDerivedPrograms(
   derived: Derived,
@@ -65,18 +65,18 @@ export function secondOrderDerivedPrograms(
 ): ProgramsOf<'pushDerived' | 'secondOrderDerived'> {
   const {parameters} = derived;
   const sources = sourcesOf(derived);
-  const many = seed(count);
+  const many = tangentSeed(count);
   const seeds = sources.map(node => many(node, directionName(node)));
   const cotangents = parameters.map(cotangentInput);
   const reached = pulled(derived, sources, cotangents).flatMap((cotangent, i) =>
     cotangent === undefined ? [] : [{name: secondOrderName(sources[i]), cotangent}],
   );
-  const changes = pushMany(
+  const changes = tangentsAlong(
     reached.map(({cotangent}) => cotangent),
     new Map([...seeds, ...parameters.map(({node}, j) => many(cotangents[j], secondOrderName(node)))]),
     count,
   );
-  const tangents = pushMany(
+  const tangents = tangentsAlong(
     parameters.map(({value}) => value),
     new Map(seeds),
     count,

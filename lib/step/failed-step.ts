@@ -3,19 +3,22 @@ import type {StiffgradError} from '../errors.js';
 import {NewtonError, SingularMatrixError} from '../errors.js';
 import type {Newton} from '../newton/index.js';
 import {listed} from '../text.js';
-import {turned} from './clock.js';
+import {toUserTime} from './time-direction.js';
 import type {TracedStep} from './traced-step.js';
 
 export interface FailedStep {
   readonly status: 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
-  /** Its name and its direction. */
-  readonly scheme: Pick<TracedStep, 'name' | 'backwards' | 'notFinite' | 'once'>;
+  /** The scheme's name and the direction of time. */
+  readonly scheme: Pick<TracedStep, 'name' | 'backwards' | 'notFinite' | 'isInitialStep'>;
   /** Number of the grid's step; absent on the way back. */
   readonly step?: number;
-  /** Of the attempt that failed, by the clock: within the grid's step where that was halved; absent where its equations do not read it. */
+  /**
+   * Internal time at which the failed attempt began: within the grid's step if that was halved; absent if the equations
+   * do not read it.
+   */
   readonly t?: number;
   readonly h: number;
-  /** Absent where a factorization or a linear solve failed. */
+  /** Absent if a factorization or a linear solve failed. */
   readonly newton?: Newton;
   /** Residual norms of the attempt's iterations; none for an explicit scheme. */
   readonly history: readonly number[];
@@ -30,17 +33,17 @@ export interface FailedStep {
 /** The scheme whose one step lands on a state of rest. */
 const equilibrium = 'equilibrium';
 
-export function failedStep(failed: FailedStep): StiffgradError {
+export function stepError(failed: FailedStep): StiffgradError {
   const {status, scheme, step, history, worst, cause} = failed;
-  const h = turned(scheme, failed.h);
-  const t = failed.t === undefined ? undefined : turned(scheme, failed.t);
-  const from = t === undefined ? '' : `, from t = ${short(t)}`;
+  const h = toUserTime(scheme, failed.h);
+  const t = failed.t === undefined ? undefined : toUserTime(scheme, failed.t);
+  const from = t === undefined ? '' : `, from t = ${shortNumber(t)}`;
   const where =
     scheme.name === equilibrium
       ? 'The equilibrium'
-      : scheme.once === true
-        ? `${scheme.name[0].toUpperCase()}${scheme.name.slice(1)}${t === undefined ? '' : `, at t = ${short(t)}`}`
-        : `${step === undefined ? 'A step' : `Step ${step}`} of ${scheme.name}${from} with h = ${short(h)}`;
+      : scheme.isInitialStep === true
+        ? `${scheme.name[0].toUpperCase()}${scheme.name.slice(1)}${t === undefined ? '' : `, at t = ${shortNumber(t)}`}`
+        : `${step === undefined ? 'A step' : `Step ${step}`} of ${scheme.name}${from} with h = ${shortNumber(h)}`;
   const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
   const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
   const sentence = `${where}: ${reason(failed, causeRows)} ${advice(
@@ -89,7 +92,7 @@ function advice({status, scheme, step, newton, history, cause}: FailedStep, firs
         ? firstOrder
           ? 'A quantity that the equations conserve, such as the total of a reaction, leaves one of them without information: replace it by the total, 0 = Σ y − total, in ode({derivative, mass}) with mass 0 in its row.'
           : 'A motion that no force resists has no place of its own: hold it, or add a spring.'
-        : `Check masses, units and terms that say the same twice.${step === 0 ? '' : passing}`;
+        : `Check masses, units and terms that say the same twice.${step === 0 ? '' : singularPosition}`;
     case 'not-finite':
       if (scheme.notFinite !== undefined) return scheme.notFinite;
       return history.length === 0
@@ -109,8 +112,8 @@ function advice({status, scheme, step, newton, history, cause}: FailedStep, firs
   }
 }
 
-/** Of a matrix that was not singular before. */
-const passing =
+/** Advice for a matrix that was not singular before. */
+const singularPosition =
   ' Earlier steps could be solved: if a mechanism is in a singular position here, such as a dead centre, take another dt, so that no step ends in it.';
 
 /** A long history by its beginning and its end; `data.history` has all of it. */
@@ -120,4 +123,4 @@ function historyText(history: readonly number[]): string {
 }
 
 /** A time without the digits of its rounding. */
-export const short = (x: number): string => String(Number(x.toPrecision(12)));
+export const shortNumber = (x: number): string => String(Number(x.toPrecision(12)));

@@ -42,8 +42,8 @@ export function equationsOf(
   return noise === undefined ? equations : {...equations, noise: noiseEquations(noise, params)};
 }
 
-/** It is integrated as M y' = f with a mass that may be singular. */
-export const hasMass = (system: System): boolean =>
+/** Whether a system is integrated as M y' = f with a mass that may be singular. */
+export const hasMassMatrix = (system: System): boolean =>
   system.kind === 'mechanics' ? isMassless(system) : system.mass !== undefined;
 
 export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;
@@ -51,18 +51,18 @@ export const isConstrained = (system: System): boolean => system.kind === 'mecha
 /** A scheme's formulation for a run, with what the run adds to it. */
 export interface StepFormulation extends Formulation {
   /** An ode's for a mechanical system, whose whole state is its one block y. */
-  readonly whole?: boolean;
+  readonly firstOrderForm?: boolean;
   /** Positions alone are held though steps change their length, which multipliers do not follow: the run says so. */
-  readonly positionsAlone?: boolean;
-  /** Where the steps of a delay equation are divided. */
-  readonly divides?: Division;
+  readonly positionLevelOnly?: boolean;
+  /** Breaking points within the steps of a delay equation. */
+  readonly stepDivision?: Division;
 }
 
-/** The highest index of M y' = f that it integrates; 0 where it takes no such systems. */
-export const indexOf = ({supports: {mass} = {}}: Formulation): 0 | 1 | 2 => (mass === 'steady' ? 1 : (mass ?? 0));
+/** The highest index of M y' = f that a formulation integrates; 0: none. */
+export const maxIndexOf = ({supports: {mass} = {}}: Formulation): 0 | 1 | 2 => (mass === 'steady' ? 1 : (mass ?? 0));
 
 /** Options of a run for its constraints, in addition to the scheme. */
-export interface Holding {
+export interface ConstraintOptions {
   /**
    * Default: 'ggl' where the length of steps changes or the scheme is weakly unstable, if it has that and there are
    * bilateral rows; else 'projection' where there are hard contacts, and 'none' where there are not.
@@ -70,10 +70,10 @@ export interface Holding {
   readonly stabilization?: SystemTraits['stabilization'];
   readonly consistent: 'check' | 'project';
   /** Steps are adaptive. */
-  readonly changingSteps?: boolean;
+  readonly adaptiveSteps?: boolean;
   /** The run begins anew where an input jumps. */
-  readonly restarts?: boolean;
-  /** Time runs backwards, see clock.ts. */
+  readonly restartsAtJumps?: boolean;
+  /** Time runs backwards, see time-direction.ts. */
   readonly backwards?: boolean;
   /** The length of steps, where it is constant: the past of a dde is kept by it. */
   readonly dt?: number;
@@ -81,10 +81,10 @@ export interface Holding {
   readonly jumps?: Float64Array;
 }
 
-/** What a run asks that says nothing of it. */
-export const plain: Holding = {consistent: 'check'};
+/** Options of a run that sets none. */
+export const defaultConstraintOptions: ConstraintOptions = {consistent: 'check'};
 
-const plainTraits: SystemTraits = {
+const defaultTraits: SystemTraits = {
   general: false,
   mass: false,
   joints: false,
@@ -93,12 +93,12 @@ const plainTraits: SystemTraits = {
 
 const traitsOf = (system: System, stabilization: SystemTraits['stabilization'] = 'none'): SystemTraits => ({
   general: system.kind === 'mechanics' && isGeneral(system),
-  mass: hasMass(system),
+  mass: hasMassMatrix(system),
   joints: system.kind === 'mechanics' && !system.constraints.every(isContact),
   stabilization,
 });
 
-const chosen = (formulation: FormulationOf | undefined, traits: SystemTraits): Formulation | undefined =>
+const selectFormulation = (formulation: FormulationOf | undefined, traits: SystemTraits): Formulation | undefined =>
   typeof formulation === 'function' ? formulation(traits) : formulation;
 
 /** The equations that a scheme has for constraints, before they are stabilized; undefined where it holds none. */
@@ -115,7 +115,7 @@ export function constrainedOf({name, mechanics, constrained}: Scheme): Formulati
 function defaultStabilization(
   scheme: Scheme,
   system: MechanicalSystem,
-  changing: boolean | undefined,
+  adaptiveSteps: boolean | undefined,
 ): SystemTraits['stabilization'] {
   const constrained = constrainedOf(scheme);
   const has = (stabilization: SystemTraits['stabilization']): boolean =>
@@ -124,39 +124,45 @@ function defaultStabilization(
   // Where accelerations are the unknown and nothing is damped, λ oscillates without decay if only positions are held.
   const oscillates =
     typeof constrained === 'object' && constrained.unknown.includes('a') && scheme.dissipative !== true;
-  if ((changing === true || oscillates) && constraints.some(({kind}) => holdsPosition(kind)) && has('ggl'))
+  if ((adaptiveSteps === true || oscillates) && constraints.some(({kind}) => holdsPosition(kind)) && has('ggl'))
     return 'ggl';
   return constraints.some(isHardContact) && has('projection') ? 'projection' : 'none';
 }
 
-const refused = (scheme: Scheme, why: string, data: object = {}): OptionError =>
+const wrongScheme = (scheme: Scheme, why: string, data: object = {}): OptionError =>
   new OptionError('wrong-scheme', `Scheme ${scheme.name} ${why}`, {scheme: scheme.name, ...data});
 
 /** @throws OptionError where the scheme has no such stabilization, or does not hold a contact */
-function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changingSteps}: Holding): StepFormulation {
+function constrainedFormulation(
+  scheme: Scheme,
+  system: MechanicalSystem,
+  {stabilization, adaptiveSteps}: ConstraintOptions,
+): StepFormulation {
   const {constraints} = system;
   const form = constrainedOf(scheme);
-  const plainly = chosen(form, traitsOf(system));
-  if (plainly === undefined)
-    throw refused(
+  const withoutStabilization = selectFormulation(form, traitsOf(system));
+  if (withoutStabilization === undefined)
+    throw wrongScheme(
       scheme,
       'does not support constraints: choose an implicit one, such as generalizedAlpha(), implicitMidpoint() or '
         + 'radauIIA5().',
     );
-  requireContacts(scheme, plainly, constraints);
-  const usual = defaultStabilization(scheme, system, changingSteps);
-  const wanted = stabilization ?? usual;
-  const own = chosen(form, traitsOf(system, wanted));
-  if (own === undefined)
-    throw refused(
+  requireContacts(scheme, withoutStabilization, constraints);
+  const byDefault = defaultStabilization(scheme, system, adaptiveSteps);
+  const wanted = stabilization ?? byDefault;
+  const selected = selectFormulation(form, traitsOf(system, wanted));
+  if (selected === undefined)
+    throw wrongScheme(
       scheme,
       `has no stabilization '${wanted}': it satisfies positions and velocities at the end of every step without `
         + 'it. Omit the option.',
       {stabilization: wanted},
     );
-  const able = requireKinematics(scheme, own, system);
-  const stable = typeof form === 'function' ? able : stabilized(able, wanted, constraints.some(isHardContact));
-  return wanted === 'none' && usual === 'ggl' && changingSteps === true ? {...stable, positionsAlone: true} : stable;
+  const checked = requireKinematics(scheme, selected, system);
+  const stable = typeof form === 'function' ? checked : stabilized(checked, wanted, constraints.some(isHardContact));
+  return wanted === 'none' && byDefault === 'ggl' && adaptiveSteps === true
+    ? {...stable, positionLevelOnly: true}
+    : stable;
 }
 
 /** @throws OptionError 'wrong-scheme' where the scheme does not hold one of the contacts */
@@ -167,7 +173,7 @@ function requireContacts(
 ): void {
   const rubbing = contacts === 'friction' ? -1 : constraints.findIndex(({contact}) => contact !== undefined);
   if (rubbing >= 0)
-    throw refused(
+    throw wrongScheme(
       scheme,
       `does not support impacts with friction, which constraints[${rubbing}] needs: use scheme moreau().`,
       {constraint: rubbing},
@@ -178,7 +184,7 @@ function requireContacts(
   );
   if (index < 0) return;
   const remedy = contacts === 'none' ? '' : ' Or give it compliance or smoothing.';
-  throw refused(
+  throw wrongScheme(
     scheme,
     `does not support the contact constraints[${index}]: choose one that stops what lands, such as `
       + `generalizedAlpha(), newmark() or implicitEuler().${remedy}`,
@@ -195,11 +201,11 @@ function requireContacts(
 export function requireWholeMultipliers(
   scheme: Scheme,
   system: System,
-  {stabilization, changingSteps}: Holding,
+  {stabilization, adaptiveSteps}: ConstraintOptions,
   readers: ReadonlySet<number>,
 ): void {
   if (readers.size === 0 || system.kind !== 'mechanics' || scheme.order > 1) return;
-  const wanted = stabilization ?? defaultStabilization(scheme, system, changingSteps);
+  const wanted = stabilization ?? defaultStabilization(scheme, system, adaptiveSteps);
   if (!wanted.startsWith('projection') || !system.constraints.some(({kind}) => holdsPosition(kind))) return;
   throw new OptionError(
     'wrong-scheme',
@@ -213,7 +219,7 @@ export function requireWholeMultipliers(
 /** @throws OptionError 'wrong-scheme' where there are hidden states or kinematics that the formulation does not take */
 function requireKinematics(scheme: Scheme, formulation: Formulation, system: MechanicalSystem): Formulation {
   if (!isGeneral(system) || formulation.supports?.kinematics === true) return formulation;
-  throw refused(
+  throw wrongScheme(
     scheme,
     'adds velocities to positions, and this system has '
       + `${system.kinematics === undefined ? 'hidden states' : 'kinematics'}: choose another scheme, such as `
@@ -228,22 +234,22 @@ function requireKinematics(scheme: Scheme, formulation: Formulation, system: Mec
 function requireNoise(scheme: Scheme, {supports: {noise: able} = {}}: Formulation, {noise}: OdeSystem): void {
   if (noise === undefined) {
     if (able !== undefined)
-      throw refused(scheme, 'integrates sde({...}), and this system has no noise: choose another scheme.');
+      throw wrongScheme(scheme, 'integrates sde({...}), and this system has no noise: choose another scheme.');
     return;
   }
   const {kind, calculus} = noise;
   if (able === undefined)
-    throw refused(
+    throw wrongScheme(
       scheme,
       'cannot integrate sde({...}): choose eulerMaruyama(), stochasticHeun(), milstein(), sra1() or sri1().',
     );
   if (!able.kinds.includes(kind))
-    throw refused(
+    throw wrongScheme(
       scheme,
       `is for noise that is ${able.kinds.join(' or ')}, and this is ${kind}: choose another scheme.`,
     );
   if (kind !== 'additive' && able.calculus !== undefined && calculus !== able.calculus)
-    throw refused(
+    throw wrongScheme(
       scheme,
       `is for ${calculusNames[able.calculus]} SDEs, and this one is in ${calculusNames[calculus ?? 'ito']} form: `
         + 'choose another scheme, or change the drift by ∓½ (∂g/∂y) g and say so.',
@@ -256,8 +262,8 @@ const calculusNames = {ito: 'Itô', stratonovich: 'Stratonovich'} as const;
  * @throws OptionError 'wrong-scheme' where the scheme has no equations for M y' = f
  */
 function requireMass(scheme: Scheme, formulation: Formulation | undefined, [what, otherwise] = anyMass): Formulation {
-  if (formulation !== undefined && indexOf(formulation) > 0) return formulation;
-  throw refused(
+  if (formulation !== undefined && maxIndexOf(formulation) > 0) return formulation;
+  throw wrongScheme(
     scheme,
     `does not integrate ${what}: choose radauIIA5(), kvaerno5(), kvaerno3(), sdirk2(), bdf2() or `
       + `implicitEuler(), of index 1 also gaussLegendre(), trapezoid() or theta(…) of at least ½; or ${otherwise}.`,
@@ -271,7 +277,7 @@ const anyMass: readonly [string, string] = ["M y' = f with a mass", 'divide by a
  * not.
  * @throws OptionError 'wrong-scheme'
  */
-function withoutInertia(scheme: Scheme, system: MechanicalSystem): StepFormulation {
+function masslessFormulation(scheme: Scheme, system: MechanicalSystem): StepFormulation {
   if (isConstrained(system))
     throw new OptionError(
       'wrong-scheme',
@@ -280,27 +286,31 @@ function withoutInertia(scheme: Scheme, system: MechanicalSystem): StepFormulati
       {scheme: scheme.name},
     );
   const zeros = [`coordinates without a mass, and mass${firstZero(system)} is 0`, 'give it a positive mass'] as const;
-  return {...requireMass(scheme, chosen(scheme.ode, traitsOf(system)), zeros), whole: true};
+  return {...requireMass(scheme, selectFormulation(scheme.ode, traitsOf(system)), zeros), firstOrderForm: true};
 }
 
-/** Where the mass, given by numbers, is 0, as an index. */
+/** The index of the first zero of a mass that is given by numbers. */
 function firstZero({mass}: MechanicalSystem): string {
   const {values, shape} = readNumeric(mass as Numeric, 'mass');
   return indexText(shape, values.indexOf(0));
 }
 
 /** @throws OptionError where the scheme is not for this kind of system */
-export function formulationOf(scheme: Scheme, system: System, holding: Holding = plain): StepFormulation {
-  if (system.kind === 'mechanics' && isMassless(system)) return withoutInertia(scheme, system);
-  if (system.kind === 'mechanics' && isConstrained(system)) return held(scheme, system, holding);
-  const formulation = chosen(scheme[system.kind], traitsOf(system));
+export function formulationOf(
+  scheme: Scheme,
+  system: System,
+  holding: ConstraintOptions = defaultConstraintOptions,
+): StepFormulation {
+  if (system.kind === 'mechanics' && isMassless(system)) return masslessFormulation(scheme, system);
+  if (system.kind === 'mechanics' && isConstrained(system)) return constrainedFormulation(scheme, system, holding);
+  const formulation = selectFormulation(scheme[system.kind], traitsOf(system));
   if (formulation === undefined) {
     const other = system.kind === 'ode' ? 'mechanics({...})' : 'ode(...)';
-    throw refused(scheme, `integrates ${other}, not ${system.kind}: choose another scheme.`);
+    throw wrongScheme(scheme, `integrates ${other}, not ${system.kind}: choose another scheme.`);
   }
-  if (system.kind === 'mechanics') return free(scheme, formulation, system);
+  if (system.kind === 'mechanics') return unconstrainedFormulation(scheme, formulation, system);
   requireNoise(scheme, formulation, system);
-  if (system.delays !== undefined) return delayed(scheme, formulation, system.delays, holding);
+  if (system.delays !== undefined) return delayFormulation(scheme, formulation, system.delays, holding);
   return system.mass === undefined ? formulation : requireMass(scheme, formulation);
 }
 
@@ -308,11 +318,11 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
  * For a system without constraints: the formulation without its multipliers, or that of an ode where it does not take
  * the system.
  */
-function free(scheme: Scheme, formulation: Formulation, system: MechanicalSystem): StepFormulation {
+function unconstrainedFormulation(scheme: Scheme, formulation: Formulation, system: MechanicalSystem): StepFormulation {
   const own = {...formulation, multipliers: undefined};
-  const whole = chosen(scheme.ode, plainTraits);
+  const whole = selectFormulation(scheme.ode, defaultTraits);
   return isGeneral(system) && own.supports?.kinematics !== true && whole !== undefined
-    ? {...whole, whole: true}
+    ? {...whole, firstOrderForm: true}
     : requireKinematics(scheme, own, system);
 }
 
@@ -320,14 +330,14 @@ function free(scheme: Scheme, formulation: Formulation, system: MechanicalSystem
  * @throws OptionError 'wrong-scheme' where a step depends on those before it, 'wrong-system' where steps have no
  *   constant length
  */
-function delayed(
+function delayFormulation(
   scheme: Scheme,
   formulation: Formulation,
   {lengths, longest, history}: Delays,
-  {dt, jumps = new Float64Array(0)}: Holding,
+  {dt, jumps = new Float64Array(0)}: ConstraintOptions,
 ): StepFormulation {
   if (readsAhead(formulation, 'first'))
-    throw refused(
+    throw wrongScheme(
       scheme,
       'uses the previous step, but steps of a dde restart at breaking points: choose a one-step scheme, such as '
         + 'tsit5(), rk4() or radauIIA5().',
@@ -343,17 +353,17 @@ export const stateBlocks = (system: System): readonly string[] =>
   system.kind === 'mechanics' ? ['q', 'v', ...Object.keys(system.states ?? {})] : ['y'];
 
 /** The user's blocks where they all have one shape. */
-export const equalBlocks = (system: System, shape: Shape): OwnBlock[] =>
+export const blocksOfShape = (system: System, shape: Shape): OwnBlock[] =>
   stateBlocks(system).map(name => ({name, shape}));
 
 /** Which block of a scheme a block of the user's is a part of; itself where undefined. */
 export function partOf(
   system: System,
-  {whole = false}: Pick<StepFormulation, 'whole'>,
+  {firstOrderForm = false}: Pick<StepFormulation, 'firstOrderForm'>,
   name: string,
 ): string | undefined {
   if (system.kind !== 'mechanics') return undefined;
-  if (whole) return 'y';
+  if (firstOrderForm) return 'y';
   if (!isGeneral(system)) return undefined;
   return system.states === undefined || name === 'q' ? undefined : 'v';
 }

@@ -13,18 +13,19 @@ import {neg} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import type {ProgramsOf} from './buffers.js';
-import {bufferInput, graphOf, seed} from './buffers.js';
+import {bufferInput, graphOf, tangentSeed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {directionName, secondOrderName} from './parameter-names.js';
 import type {AdjointProgram} from './programs.js';
-import {adjointPrograms, pushMany, tangentPrograms} from './programs.js';
+import {adjointPrograms, tangentsAlong, tangentPrograms} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
 export type HessianProgram = AdjointProgram | 'pushResidual' | 'sequentialUnknown' | 'sequentialStep';
 
 /**
- * Beside the adjoint's programs (pullUnknown, jacobian, pullStep) and the tangents' (pushResidual), along `count` directions:
- * sequentialUnknown: dx, dz, dp.i, nextCotangent, dNextCotangent, w → dZCotangent = (U_zᵀx̄⁺)˙ − J̇ᵀw; sequentialStep: and dw → dXCotangent, dPCotangent.i.
+ * Beside the adjoint's programs (pullUnknown, jacobian, pullStep) and the tangents' (pushResidual), along `count`
+ * directions: sequentialUnknown: dx, dz, dp.i, nextCotangent, dNextCotangent, w → dZCotangent = (U_zᵀx̄⁺)˙ − J̇ᵀw;
+ * sequentialStep: and dw → dXCotangent, dPCotangent.i.
  */
 export function hessianPrograms(
   step: TracedStep,
@@ -38,7 +39,7 @@ export function hessianPrograms(
   const nextCotangent = bufferInput('nextCotangent', update.shape);
   const parameters = step.parameters.map(({node}) => node);
   const wrt = [x, ...parameters];
-  const many = seed(count);
+  const many = tangentSeed(count);
   const seeds = new Map([
     many(x, 'dx'),
     many(nextCotangent, 'dNextCotangent'),
@@ -46,7 +47,7 @@ export function hessianPrograms(
   ]);
   const turned = (outputs: readonly Node[], cotangents: readonly Node[], all: ReadonlyMap<Node, Node>): Graph => {
     const pulled = pullback(outputs, wrt, cotangents);
-    const changes = pushMany(
+    const changes = tangentsAlong(
       pulled.map((cotangent, i) => orZeros(cotangent, wrt[i])),
       all,
       count,
@@ -66,7 +67,7 @@ export function hessianPrograms(
   return {
     ...adjoint,
     pushResidual: tangentPrograms(step, jacobian, count).pushResidual,
-    sequentialUnknown: graphOf({dZCotangent: pushMany([unknown], moving, count)[0]}),
+    sequentialUnknown: graphOf({dZCotangent: tangentsAlong([unknown], moving, count)[0]}),
     sequentialStep: turned([update, residual], [nextCotangent, neg(w)], new Map(moving).set(...many(w, 'dw'))),
   };
 }

@@ -8,12 +8,12 @@ import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {JacobianProgram} from './jacobian-program.js';
-import {bufferInput, graphOf, seed} from './buffers.js';
+import {bufferInput, graphOf, tangentSeed} from './buffers.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import type {CotangentProgram} from './parameter-names.js';
 import {directionName, parameterCotangent} from './parameter-names.js';
-import {apart} from './precomputation.js';
-import {pushMany} from './programs.js';
+import {partition} from './precomputation.js';
+import {tangentsAlong} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
 export type HistoryProgram = 'inside' | 'between' | 'dense' | 'watch' | 'events' | 'slope' | `jump.${number}`;
@@ -41,7 +41,7 @@ export type HistoryTangentProgram =
 const parametersOf = (step: TracedStep): Node<'input'>[] => step.parameters.map(({node}) => node);
 
 /** The part of a graph that makes some of its outputs. */
-const only = ({outputs}: Graph, wanted: readonly BufferName[]): Graph =>
+const withOutputsOf = ({outputs}: Graph, wanted: readonly BufferName[]): Graph =>
   graphOf(
     Object.fromEntries(
       outputs.flatMap(({name, node}) => ((wanted as readonly string[]).includes(name) ? [[name, node]] : [])),
@@ -49,11 +49,11 @@ const only = ({outputs}: Graph, wanted: readonly BufferName[]): Graph =>
   );
 
 /**
- * inside: x, z, t, h → inside, see inside.ts; between: these, next and inside → what dense output needs at
+ * inside: x, z, t, h → inside, see interpolant.ts; between: these, next and inside → what dense output needs at
  * every place; dense: theta → D; watch: theta → g, dg, the events on the dense output and their derivatives
  * by θ; events: x, t → e, rates; slope: x, t → slope; jump.i: x, t → given.
  */
-export function historyPrograms(step: TracedStep): ProgramsOf<HistoryProgram> {
+export function denseAndEventPrograms(step: TracedStep): ProgramsOf<HistoryProgram> {
   const {inside, events, rates, slope, jump: jumps = []} = step.functions;
   const programs: {[Name in HistoryProgram]?: Graph} = densePrograms(step);
   if (inside !== undefined) programs.inside = graphOf({inside});
@@ -83,20 +83,20 @@ function densePrograms({
           ),
         )[0];
   const dg = g === undefined ? undefined : orZeros(pushforward([g], new Map([[theta, full(1, [])]]))[0], g);
-  const {before, each} = apart(graphOf({D: dense, g, dg}), 'iterate', 'between');
+  const {before, each} = partition(graphOf({D: dense, g, dg}), 'iterate', 'between');
   return {
     ...(before.outputs.length === 0
       ? {}
       : {between: graphOf(Object.fromEntries(before.outputs.map(({name, node}) => [name, node])))}),
-    dense: only(each, ['D']),
-    ...(g === undefined ? {} : {watch: only(each, ['g', 'dg'])}),
+    dense: withOutputsOf(each, ['D']),
+    ...(g === undefined ? {} : {watch: withOutputsOf(each, ['g', 'dg'])}),
   };
 }
 
 /**
  * Cotangents of x, t, …, under other names than those of the step's own, and of the parameters.
  * @param program the one that they are named after (`parameterCotangent`); those that nothing depends on have none
- * @param adding pCotangent is added to what is there
+ * @param accumulates pCotangent is added to what is there
  */
 export function cotangentsOf(
   step: TracedStep,
@@ -104,7 +104,7 @@ export function cotangentsOf(
   cotangents: readonly Node[],
   others: {readonly [Name in BufferName]?: Node},
   program: CotangentProgram,
-  adding: boolean,
+  accumulates: boolean,
 ): Graph {
   const wrt = Object.entries(others) as [name: BufferName, node: Node][];
   const parameters = parametersOf(step);
@@ -115,18 +115,19 @@ export function cotangentsOf(
   parameters.forEach((node, i) => {
     const cotangent = pulled[wrt.length + i];
     const name = parameterCotangent(program, node);
-    if (cotangent !== undefined) named[name] = adding ? add(bufferInput(name, node.shape), cotangent) : cotangent;
+    if (cotangent !== undefined) named[name] = accumulates ? add(bufferInput(name, node.shape), cotangent) : cotangent;
   });
   return graphOf(named);
 }
 
 /**
  * The adjoint of a step with its time (programs.ts has it without), `inside` being an output beside next:
- * pullUnknown: nextCotangent, insideCotangent → zCotangent; jacobian → J; pullStep: nextCotangent, insideCotangent, w → xCotangent, tCotangent, hCotangent;
- * pushLength: → rhsH = −R_h; pushLengthUpdate: dzH → dNextH, dInsideH, the derivatives of the step's end and inside by its length;
- * inside: → inside, where pullDense reads it;
- * pullDense: denseCotangent → denseNextCotangent, denseInsideCotangent, denseZCotangent, denseXCotangent, denseTCotangent, denseHCotangent, denseThetaCotangent;
- * pullEvents: eCotangent → eXCotangent, eTCotangent; pullJump.i: givenCotangent → jXCotangent, jTCotangent; and each the parameters' by `parameterCotangent`.
+ * pullUnknown: nextCotangent, insideCotangent → zCotangent; jacobian → J; pullStep: nextCotangent, insideCotangent, w →
+ * xCotangent, tCotangent, hCotangent; pushLength: → rhsH = −R_h; pushLengthUpdate: dzH → dNextH, dInsideH, the
+ * derivatives of the step's end and inside by its length; inside: → inside, where pullDense reads it; pullDense:
+ * denseCotangent → denseNextCotangent, denseInsideCotangent, denseZCotangent, denseXCotangent, denseTCotangent,
+ * denseHCotangent, denseThetaCotangent; pullEvents: eCotangent → eXCotangent, eTCotangent; pullJump.i: givenCotangent →
+ * jXCotangent, jTCotangent; and each the parameters' by `parameterCotangent`.
  * @param adding those of pullStep and pullDense are added to what is there
  */
 export function historyAdjointPrograms(
@@ -234,11 +235,11 @@ export function historyTangentPrograms(
     inputs: {x, z, t, h, theta, next, inside: insideInput},
   } = step;
   const {residual, update, dense, inside, events, jump: jumps = []} = functions;
-  const many = seed(count);
+  const many = tangentSeed(count);
   const parameters = parametersOf(step).map(node => many(node, directionName(node)));
   const place = [many(x, 'dx'), many(t, 'dt'), ...parameters];
   const whole = [...place, many(h, 'dh')];
-  const push = (node: Node, seeds: readonly [Node, Node][]): Node => pushMany([node], new Map(seeds), count)[0];
+  const push = (node: Node, seeds: readonly [Node, Node][]): Node => tangentsAlong([node], new Map(seeds), count)[0];
   const withUnknown = residual === undefined ? whole : [...whole, many(z, 'dz')];
   const {pushLength, pushLengthUpdate} = historyAdjointPrograms(
     {...step, functions: {...functions, dense: undefined, events: undefined, jump: undefined}},
@@ -247,7 +248,7 @@ export function historyTangentPrograms(
   );
   const pushedUpdate = (): Graph => {
     const outputs = inside === undefined ? [update] : [update, inside];
-    const [dNext, dInside] = pushMany(outputs, new Map(withUnknown), count) as (Node | undefined)[];
+    const [dNext, dInside] = tangentsAlong(outputs, new Map(withUnknown), count) as (Node | undefined)[];
     return graphOf({dNext, dInside});
   };
   const programs: {[Name in HistoryTangentProgram]?: Graph} = {pushUpdate: pushedUpdate(), pushLengthUpdate};

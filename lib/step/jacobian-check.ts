@@ -20,10 +20,15 @@ import type {JacobianProgram} from './jacobian-program.js';
  */
 const tolerance = 1e-6;
 
-/** Roundings of the largest number on the way that a row may be off where its entries cancel altogether: as many as a long sum has terms. */
+/**
+ * Roundings of the largest number on the way that a row may be off where its entries cancel altogether: as many as a
+ * long sum has terms.
+ */
 const roundings = 1e4;
 
-/** Components between ½ and 3/2 of either sign, the same every time, so that a run stays a function of its arguments. */
+/**
+ * Components between ½ and 3/2 of either sign, the same every time, so that a run stays a function of its arguments.
+ */
 function direction(size: number): Float64Array {
   // mulberry32 (Ettinger, public domain)
   let state = 0x5eed;
@@ -92,7 +97,8 @@ export function checkJacobian(
   const inputs = (name: string): Float64Array | undefined => (name === seed.attributes.name ? d : at.find(name));
   const expected = tangent === undefined ? new Float64Array(pattern.n) : valuesAt([tangent], inputs)[0];
   if (mismatch(pattern, values, d, expected) === undefined) return;
-  // On a kink, or in single precision, another engine may stand on the other side: the same arithmetic for both decides.
+  // On a kink, or in single precision, another engine may stand on the other side: the same arithmetic for both
+  // decides.
   const linear = tangent === undefined ? [] : [...dependents([tangent], [seed])];
   const [again, ...within] = valuesAt([computed, ...linear], inputs);
   const largest = within.reduce((most, numbers) => numbers.reduce((one, x) => Math.max(one, Math.abs(x)), most), 0);

@@ -16,25 +16,30 @@ import type {StepInputs, TracedStep} from './traced-step.js';
 export interface LaneStep extends StepPrograms {
   readonly lanes: number;
   /** Numbers of the parameters that every member has of its own; the others are shared. */
-  readonly own: ReadonlySet<number>;
-  /** The step that begins a run; 'given': what is given is the whole state; 'one by one': members begin by themselves. */
+  readonly perMember: ReadonlySet<number>;
+  /**
+   * The step that begins a run; 'given': what is given is the whole state; 'one by one': members begin by themselves.
+   */
   readonly start: StepPrograms | 'given' | 'one by one';
 }
 
-/** The parameters of as many members as there are lanes, those of their own one after another; lanes beyond them repeat the first. */
+/**
+ * The parameters of as many members as there are lanes, those of their own one after another; lanes beyond them repeat
+ * the first.
+ */
 export function laneParameters(
-  {lanes, own}: LaneStep,
+  {lanes, perMember}: LaneStep,
   members: readonly {readonly parameterValues: readonly Float64Array[]}[],
 ): Float64Array[] {
   return members[0].parameterValues.map((values, p) => {
-    if (!own.has(p)) return values;
+    if (!perMember.has(p)) return values;
     const all = new Float64Array(lanes * values.length);
     for (let l = 0; l < lanes; l++) all.set((members[l] ?? members[0]).parameterValues[p], l * values.length);
     return all;
   });
 }
 
-/** By buffer: every run asks for them. */
+/** Views of each buffer, made once. */
 const views = new WeakMap<Float64Array, readonly Float64Array[]>();
 
 /** Views of each lane of an executable's buffer. */
@@ -49,13 +54,19 @@ export function laneViews(buffer: Float64Array, lanes: number): readonly Float64
 }
 
 /** Steps, their errors and what lies inside them; the rest is asked of one member at a time. */
-const ofLanes: ReadonlySet<string> = new Set<StepFunctionName>(['update', 'error', 'stiffness', 'inside', 'dense']);
+const batchedFunctions: ReadonlySet<string> = new Set<StepFunctionName>([
+  'update',
+  'error',
+  'stiffness',
+  'inside',
+  'dense',
+]);
 
 /**
- * The step of one member as that of so many.
- * @param own parameters, by number, that every member has of its own; the others are shared
+ * One step for several members.
+ * @param perMember parameters, by number, that every member has of its own; the others are shared
  */
-export function inLanes(step: TracedStep, lanes: number, own: ReadonlySet<number>): TracedStep {
+export function batchStep(step: TracedStep, lanes: number, perMember: ReadonlySet<number>): TracedStep {
   const many = (node: Node<'input'>): Node<'input'> => input(node.attributes.name, [lanes, ...node.shape], node.dtype);
   const replacements = new Map<Node, Node>();
   const replaced = (node: Node<'input'>): Node<'input'> => {
@@ -70,9 +81,9 @@ export function inLanes(step: TracedStep, lanes: number, own: ReadonlySet<number
     ]),
   ) as unknown as StepInputs;
   const parameters = step.parameters.map((parameter, i) =>
-    own.has(i) ? {...parameter, node: replaced(parameter.node)} : parameter,
+    perMember.has(i) ? {...parameter, node: replaced(parameter.node)} : parameter,
   );
-  const functions = namedFunctions(step.functions).filter(({name}) => ofLanes.has(name));
+  const functions = namedFunctions(step.functions).filter(({name}) => batchedFunctions.has(name));
   const batched = batch(
     functions.map(({node}) => node),
     replacements,

@@ -10,23 +10,23 @@ export interface Block {
   readonly size: number;
   /** What a scheme carries from step to step, under a name of its own. */
   readonly carried?: boolean;
-  /** It is of multipliers: without a mass and an extent of its own. */
-  readonly multiplies?: boolean;
+  /** The block holds multipliers, which have no mass and no typical size of their own. */
+  readonly isMultiplier?: boolean;
   /** What the user calls each row, where that is not the block's name: of multipliers, their constraints. */
   readonly labels?: readonly (string | undefined)[];
   /** Which time derivative of q, or y, it is; undefined where its scheme does not say. */
   readonly derivative?: number;
   /** The block it is a part of for a scheme: hidden states are parts of its v. */
-  readonly of?: string;
+  readonly partOf?: string;
 }
 
 export type Part = Omit<Block, 'offset' | 'size'>;
 
 export class Layout {
-  /** As the user names them. */
+  /** Blocks as the user names them. */
   readonly blocks: readonly Block[];
-  /** As a scheme sees them: parts of one block are one, flat. */
-  readonly whole: readonly Block[];
+  /** Blocks as a scheme sees them: parts of one block are joined, flat. */
+  readonly schemeBlocks: readonly Block[];
   readonly size: number;
 
   constructor(parts: readonly Part[]) {
@@ -37,7 +37,7 @@ export class Layout {
       return block;
     });
     this.size = offset;
-    this.whole = parts.every(({of}) => of === undefined) ? this.blocks : joined(this.blocks);
+    this.schemeBlocks = parts.every(({partOf}) => partOf === undefined) ? this.blocks : joinParts(this.blocks);
   }
 
   block(name: string): Block | undefined {
@@ -45,8 +45,8 @@ export class Layout {
   }
 
   /**
-   * What row i is: 'v[3]', 'q[0, 2]', 'lambda[4] (constraints[1] row 2)'; of a block whose name says where it belongs, 'a[3] in stage
-   * 2'; of what a scheme carries for a velocity, 'what the scheme carries for v[3]'.
+   * What row i is: 'v[3]', 'q[0, 2]', 'lambda[4] (constraints[1] row 2)'; of a block whose name says where it belongs,
+   * 'a[3] in stage 2'; of what a scheme carries for a velocity, 'what the scheme carries for v[3]'.
    */
   rowName(row: number): string {
     const block = this.blocks.find(({offset, size}) => row >= offset && row < offset + size);
@@ -62,12 +62,12 @@ export class Layout {
   }
 }
 
-function joined(blocks: readonly Block[]): Block[] {
+function joinParts(blocks: readonly Block[]): Block[] {
   const whole: Block[] = [];
   for (const block of blocks) {
     const last = whole.at(-1);
-    if (block.of === undefined || last?.name !== block.of) {
-      whole.push({...block, name: block.of ?? block.name});
+    if (block.partOf === undefined || last?.name !== block.partOf) {
+      whole.push({...block, name: block.partOf ?? block.name});
       continue;
     }
     const size = last.size + block.size;

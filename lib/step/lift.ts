@@ -1,8 +1,9 @@
 /**
- * Newton's matrix of a residual with declared intermediate values w(z) (trace/lifted.ts). R(z) is G(z, w) with E(z, w) = 0:
- * by z alone ∂R/∂z = G_z − G_w E_w⁻¹ E_z may be full where all four blocks of [G_z G_w; E_z E_w] are sparse. Eliminating w from
- * that extended matrix gives the same corrections (Coleman & Verma, Structure and efficient Jacobian calculation, 1996).
- * The values are computed from z, so that E = 0 at every iterate: Newton's iteration and its tolerances see z alone.
+ * Newton's matrix of a residual with declared intermediate values w(z) (trace/lifted.ts). R(z) is G(z, w) with E(z, w)
+ * = 0: by z alone ∂R/∂z = G_z − G_w E_w⁻¹ E_z may be full where all four blocks of [G_z G_w; E_z E_w] are sparse.
+ * Eliminating w from that extended matrix gives the same corrections (Coleman & Verma, Structure and efficient Jacobian
+ * calculation, 1996). The values are computed from z, so that E = 0 at every iterate: Newton's iteration and its
+ * tolerances see z alone.
  */
 import {concat, input, reshape, slice} from '../graph/build.js';
 import {dependents} from '../graph/differentiate.js';
@@ -15,7 +16,7 @@ import {jacobianProgram} from './jacobian-program.js';
 import type {TracedStep} from './traced-step.js';
 
 /** Functions of a step, and the input that `extended` is a function of in place of z. */
-export interface Extended {
+export interface ExtendedSystem {
   readonly outputs: readonly Output[];
   readonly unknowns: Node<'input'>;
 }
@@ -25,7 +26,7 @@ export interface Extended {
  * @param trace with outputs `residual` and perhaps `frozen`, of an input `z`
  * @returns undefined where the residual reads no such values, or begins with another residual
  */
-export function extendedOutputs({graph, lifted}: Trace): Extended | undefined {
+export function extendedOutputs({graph, lifted}: Trace): ExtendedSystem | undefined {
   const residual = lifted?.outputs.find(({name}) => name === 'residual')?.node;
   const z = graph.inputs.find(node => node.attributes.name === 'z');
   if (lifted === undefined || residual === undefined || z === undefined) return undefined;
@@ -83,10 +84,10 @@ function readBy(residual: Node, lifts: readonly Lift[]): Lift[] {
 export function extendedJacobian({
   functions: {extended, intermediate},
   inputs: {z, unknowns},
-  once,
+  isInitialStep,
 }: TracedStep): JacobianProgram | undefined {
   if (extended === undefined || intermediate === undefined || unknowns === undefined) return undefined;
-  const {values, tangent, pattern, ...program} = jacobianProgram(extended, unknowns, {once});
+  const {values, tangent, pattern, ...program} = jacobianProgram(extended, unknowns, {once: isInitialStep});
   const nodes = substitute(
     tangent === undefined ? [values] : [values, tangent],
     new Map([[unknowns, concat([z, intermediate], 0)]]),

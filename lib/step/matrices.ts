@@ -1,7 +1,7 @@
 /**
- * The matrices of a step: ∂R/∂z, the model of it that Newton's iteration may solve with, that of the error estimate, and that of one
- * block of an unknown found in turn. Each is derived once, compared with its tangents before its values are first used,
- * and analyzed once for each linear solver.
+ * The matrices of a step: ∂R/∂z, the model of it that Newton's iteration may solve with, that of the error estimate,
+ * and that of one block of an unknown found in turn. Each is derived once, compared with its tangents before its values
+ * are first used, and analyzed once for each linear solver.
  */
 import {isOp, topological, type Node} from '../graph/node.js';
 import {countWork} from '../graph/work.js';
@@ -11,26 +11,29 @@ import type {StepExecutable} from './buffers.js';
 import {checkJacobian} from './jacobian-check.js';
 import {jacobianProgram, type JacobianProgram} from './jacobian-program.js';
 import {extendedJacobian} from './lift.js';
-import {isOfLength} from './programs.js';
+import {dependsOnLengthOnly} from './programs.js';
 import {sequentialBlocks, type SequentialBlocks} from './sequential-programs.js';
 import {directSolver, solverKey} from './solvers.js';
 import type {TracedStep} from './traced-step.js';
 
-/** What is factored: ∂R/∂z, what Newton's iteration solves with, the matrix of the error estimate, or that of one block of an unknown found in turn. */
+/**
+ * What is factored: ∂R/∂z, what Newton's iteration solves with, the matrix of the error estimate, or that of one block
+ * of an unknown found in turn.
+ */
 export type Matrix = 'jacobian' | 'matrix' | 'filter' | 'block';
 
 /** See `Analysis.history`. */
-export type Learned = {readonly [M in Matrix]?: unknown};
+export type PivotStates = {readonly [M in Matrix]?: unknown};
 
 /**
  * A Jacobian of so many residuals and solves is kept while it serves: with an old one a step takes two or
  * three iterations more, each a residual and a solve. Measured: a force from two hidden layers of 64 on 8
  * masses (6 times) takes 0.54 of the time; chains (1.5 times) gain nothing, and lose in robustness.
  */
-const dearJacobian = 4;
+const expensiveJacobianRatio = 4;
 
 /** The step that matrices are derived of. */
-export interface Deriving {
+export interface MatrixSource {
   readonly traced: TracedStep;
   /** With what depends on the parameters alone apart. */
   readonly step: TracedStep;
@@ -45,20 +48,20 @@ export class StepMatrices {
     block: new Map(),
   };
   private readonly lastUsed: {[M in Matrix]?: Analysis} = {};
-  private given: Learned | undefined;
-  private ownJacobian: JacobianProgram | undefined;
-  private ownMatrix: JacobianProgram | undefined;
-  private ownFilter: JacobianProgram | undefined;
-  private ownSequential: SequentialBlocks | undefined | null;
+  private restoredPivots: PivotStates | undefined;
+  private cachedJacobian: JacobianProgram | undefined;
+  private cachedMatrix: JacobianProgram | undefined;
+  private cachedFilter: JacobianProgram | undefined;
+  private cachedSequential: SequentialBlocks | undefined | null;
   /** Compared with their tangents. */
   private readonly checked: Set<Matrix>;
-  private readonly stageSolvers = new WeakMap<LinearSolver, LinearSolver>();
-  private readonly steady = new Map<JacobianProgram, boolean>();
+  private readonly stagewiseSolvers = new WeakMap<LinearSolver, LinearSolver>();
+  private readonly constantMatrices = new Map<JacobianProgram, boolean>();
   private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
 
   /** @param checked those that were compared with their tangents where this step comes from */
   constructor(
-    private readonly of: Deriving,
+    private readonly source: MatrixSource,
     checked: readonly Matrix[],
   ) {
     this.checked = new Set(checked);
@@ -70,33 +73,36 @@ export class StepMatrices {
 
   /** What was derived for another engine need not be again. */
   shareWith(other: StepMatrices): void {
-    other.ownJacobian = this.ownJacobian;
-    other.ownMatrix = this.ownMatrix;
+    other.cachedJacobian = this.cachedJacobian;
+    other.cachedMatrix = this.cachedMatrix;
   }
 
   private get step(): TracedStep {
-    return this.of.step;
+    return this.source.step;
   }
 
   /** The Jacobian of an implicit scheme; undefined for an explicit one. */
   get jacobian(): JacobianProgram | undefined {
     const {residual, residualBlocks = residual} = this.step.functions;
     if (residualBlocks !== undefined)
-      this.ownJacobian ??= this.of.timed(() => extendedJacobian(this.step) ?? this.programOf(residualBlocks));
-    return this.ownJacobian;
+      this.cachedJacobian ??= this.source.timed(() => extendedJacobian(this.step) ?? this.programOf(residualBlocks));
+    return this.cachedJacobian;
   }
 
   private programOf(residual: Node): JacobianProgram {
-    const {inputs, once} = this.step;
-    return jacobianProgram(residual, inputs.z, {weak: this.weakRows(residual), once});
+    const {inputs, isInitialStep} = this.step;
+    return jacobianProgram(residual, inputs.z, {weak: this.weakRows(residual), once: isInitialStep});
   }
 
-  /** Multipliers of contacts with friction, whose own share of their equations is what contacts yield; undefined without such. */
+  /**
+   * Multipliers of contacts with friction, whose own share of their equations is what contacts yield; undefined without
+   * such.
+   */
   private weakRows(residual: Node): Int32Array | undefined {
     const yields = topological([residual]).some(node => isOp(node, 'input') && node.attributes.name === 'relaxation');
     if (!yields) return undefined;
-    const rows = this.step.unknown.blocks.flatMap(({multiplies, offset, size}) =>
-      multiplies === true ? Array.from({length: size}, (_, i) => offset + i) : [],
+    const rows = this.step.unknown.blocks.flatMap(({isMultiplier, offset, size}) =>
+      isMultiplier === true ? Array.from({length: size}, (_, i) => offset + i) : [],
     );
     return Int32Array.from(rows);
   }
@@ -105,7 +111,7 @@ export class StepMatrices {
   get matrix(): JacobianProgram | undefined {
     const {residualModel} = this.step.functions;
     if (residualModel === undefined) return this.jacobian;
-    return (this.ownMatrix ??= this.of.timed(() => this.programOf(residualModel)));
+    return (this.cachedMatrix ??= this.source.timed(() => this.programOf(residualModel)));
   }
 
   /** The matrix of the error estimate; undefined where it has none. */
@@ -115,14 +121,15 @@ export class StepMatrices {
       inputs: {shift},
     } = this.step;
     if (filter !== undefined && shift !== undefined)
-      this.ownFilter ??= this.of.timed(() => jacobianProgram(filter, shift));
-    return this.ownFilter;
+      this.cachedFilter ??= this.source.timed(() => jacobianProgram(filter, shift));
+    return this.cachedFilter;
   }
 
   /** The equations of blocks that are found in turn; undefined where they are not. */
   get sequential(): SequentialBlocks | undefined {
-    if (this.ownSequential === undefined) this.ownSequential = this.of.timed(() => sequentialBlocks(this.step)) ?? null;
-    return this.ownSequential ?? undefined;
+    if (this.cachedSequential === undefined)
+      this.cachedSequential = this.source.timed(() => sequentialBlocks(this.step)) ?? null;
+    return this.cachedSequential ?? undefined;
   }
 
   get block(): JacobianProgram | undefined {
@@ -140,38 +147,38 @@ export class StepMatrices {
     run: NoInfer<Program>,
     output: 'J' | 'exactJ' | 'Js',
   ): void {
-    const of = this.kindOf(which);
+    const of = this.resolveKind(which);
     const program = this[of];
     if (program === undefined || this.checked.has(of)) return;
-    this.of.timed(() => {
+    this.source.timed(() => {
       at.run(run);
-      checkJacobian(program, at.buffer(output), at, this.of.traced.unknown);
+      checkJacobian(program, at.buffer(output), at, this.source.traced.unknown);
     });
     this.checked.add(of);
   }
 
   /** Whether that has been done. */
   isChecked(which: Matrix): boolean {
-    return this.checked.has(this.kindOf(which));
+    return this.checked.has(this.resolveKind(which));
   }
 
   /**
-   * Whether ∂R/∂z, or Newton's matrix, is the same in all steps of one length of a run: that of a problem that is linear with
-   * constant coefficients. One factor then serves them all.
+   * Whether ∂R/∂z, or Newton's matrix, is the same in all steps of one length of a run: that of a problem that is
+   * linear with constant coefficients. One factor then serves them all.
    */
-  isSteady(which: 'jacobian' | 'matrix'): boolean {
-    const program = this[this.kindOf(which) === 'matrix' ? 'matrix' : 'jacobian'];
+  isConstant(which: 'jacobian' | 'matrix'): boolean {
+    const program = this[this.resolveKind(which) === 'matrix' ? 'matrix' : 'jacobian'];
     if (program === undefined) return false;
-    let steady = this.steady.get(program);
+    let steady = this.constantMatrices.get(program);
     if (steady === undefined) {
       const names = topological([program.values]).flatMap(node => (isOp(node, 'input') ? [node.attributes.name] : []));
-      this.steady.set(program, (steady = names.every(isOfLength)));
+      this.constantMatrices.set(program, (steady = names.every(dependsOnLengthOnly)));
     }
     return steady;
   }
 
   /** Whether keeping a Jacobian pays, by counted work. */
-  hasDearJacobian(solver: LinearSolver): boolean {
+  isJacobianExpensive(solver: LinearSolver): boolean {
     const {
       jacobian,
       step: {
@@ -182,11 +189,11 @@ export class StepMatrices {
     this.jacobianWork ??= {jacobian: countWork([jacobian.values]), residual: countWork([residual])};
     // A solve multiplies and adds once for every number of the factor.
     const iteration = this.jacobianWork.residual + 2 * this.analysis(solver, solverKey(solver), 'jacobian').nonzeros;
-    return this.jacobianWork.jacobian >= dearJacobian * iteration;
+    return this.jacobianWork.jacobian >= expensiveJacobianRatio * iteration;
   }
 
   /** Work of a matrix, with its factorization, over that of an iteration with it: a residual and a solve. */
-  matrixWork(solver: LinearSolver, which: 'jacobian' | 'block'): number {
+  relativeCost(solver: LinearSolver, which: 'jacobian' | 'block'): number {
     const program = this[which];
     const residual = which === 'block' ? this.sequential?.first : this.step.functions.residual;
     if (program === undefined || residual === undefined) return 0;
@@ -201,28 +208,28 @@ export class StepMatrices {
    * Every run starts with analyses that know no matrix (undefined), and its way back with those it left:
    * what it gives then depends on nothing that ran before.
    */
-  recall(learned: Learned | undefined): void {
-    this.given = learned;
+  restorePivots(learned: PivotStates | undefined): void {
+    this.restoredPivots = learned;
     for (const of of ['jacobian', 'matrix', 'filter', 'block'] as const) {
       for (const analysis of this.analyses[of].values()) if ('history' in analysis) analysis.history = learned?.[of];
     }
   }
 
   /** What the linear solvers last used have learned. */
-  get learned(): Learned {
+  get pivotStates(): PivotStates {
     const {jacobian, matrix, filter, block} = this.lastUsed;
     return {jacobian: jacobian?.history, matrix: matrix?.history, filter: filter?.history, block: block?.history};
   }
 
   /** The solver's symbolic work for this step's Jacobian, or for Newton's matrix where that is another, done once. */
   analysis(solver: LinearSolver, key: string, which: Matrix): Analysis {
-    const of = this.kindOf(which);
+    const of = this.resolveKind(which);
     let analysis = this.analyses[of].get(key);
     if (analysis === undefined) {
       const program = this[of];
       if (program === undefined) throw new Error('an explicit scheme has no linear system');
-      analysis = this.of.timed(() => analyze(solver, program.pattern));
-      if (this.given?.[of] !== undefined && 'history' in analysis) analysis.history = this.given[of];
+      analysis = this.source.timed(() => analyze(solver, program.pattern));
+      if (this.restoredPivots?.[of] !== undefined && 'history' in analysis) analysis.history = this.restoredPivots[of];
       this.analyses[of].set(key, analysis);
     }
     this.lastUsed[of] = analysis;
@@ -231,17 +238,20 @@ export class StepMatrices {
   }
 
   /** Without a model of the residual there is one matrix. */
-  private kindOf(which: Matrix): Matrix {
-    return which === 'matrix' && this.of.traced.functions.residualModel === undefined ? 'jacobian' : which;
+  private resolveKind(which: Matrix): Matrix {
+    return which === 'matrix' && this.source.traced.functions.residualModel === undefined ? 'jacobian' : which;
   }
 
-  /** What derivatives of a step are solved by: the run's own solver, or one with a matrix; stage by stage where the run finds its stages so. */
+  /**
+   * What derivatives of a step are solved by: the run's own solver, or one with a matrix; stage by stage where the run
+   * finds its stages so.
+   */
   sweepSolver(linear: LinearSolver): LinearSolver {
     const direct = directSolver(linear);
     const blocks = this.sequential?.blocks;
     if (blocks === undefined) return direct;
-    const known = this.stageSolvers.get(direct) ?? stagewise(blocks, direct);
-    this.stageSolvers.set(direct, known);
+    const known = this.stagewiseSolvers.get(direct) ?? stagewise(blocks, direct);
+    this.stagewiseSolvers.set(direct, known);
     return known;
   }
 

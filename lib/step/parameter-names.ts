@@ -1,4 +1,7 @@
-/** The names of buffers that belong to a parameter, p.0, p.1, …, or to a value derived from parameters, derived.0, …, by the name of that. */
+/**
+ * The names of buffers that belong to a parameter, p.0, p.1, …, or to a value derived from parameters, derived.0, …, by
+ * the name of that.
+ */
 import type {Node} from '../graph/node.js';
 
 /** What a parameter, or a value derived from parameters, is called. */
@@ -9,19 +12,21 @@ export type CotangentProgram = 'pullStep' | 'pullDense' | 'pullEvents' | `pullJu
 
 type Named = Node<'input'> | ParameterName;
 
-/** Its family, and the rest of its name. */
+/** Splits a parameter's name into family and number. */
 function parts(of: Named): ['p' | 'derived', number] {
   const [family, index] = (typeof of === 'string' ? of : of.attributes.name).split('.');
   return [family as 'p' | 'derived', Number(index)];
 }
 
-/** Its cotangent: pCotangent.0. */
+/** The name of a parameter's cotangent: pCotangent.0. */
 export function cotangentName(of: Named): `${'p' | 'derived'}Cotangent.${number}` {
   const [family, index] = parts(of);
   return `${family}Cotangent.${index}`;
 }
 
-/** Its cotangent by program, pCotangent.pullStep.0: programs that run for every step share one and add to it where they may. */
+/**
+ * The name of a parameter's cotangent in one program, pCotangent.pullStep.0; programs that run in every step share one.
+ */
 export function parameterCotangent(program: CotangentProgram, of: Named): `${'p' | 'derived'}Cotangent.${string}` {
   const [family, index] = parts(of);
   return `${family}Cotangent.${program}.${index}`;

@@ -50,7 +50,7 @@ export class ParameterReads {
     );
   }
 
-  /** Where a trace failed, and a parameter that nothing read looks like one that was looked for: that is why. */
+  /** The error for a failed trace if an unread parameter's name is close to one that was missing. */
   misspelt(leaves: readonly Leaf[], cause: unknown): OptionError | undefined {
     for (const {name} of leaves) {
       const meant = this.read.has(name) ? undefined : nearestName(name, [...this.missing]);

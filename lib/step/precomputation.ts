@@ -15,8 +15,8 @@
  * all places within one step, `sequentialBegin` for one block of an unknown that is found block by block.
  *
  * Values that depend on no input are computed once by the engine (graph/hoist.ts): it has no lifetimes, and what is
- * never computed again has no cost. What the update computes for dense output (inside.ts) is chosen by what the update
- * computes anyway, which no lifetime tells.
+ * never computed again has no cost. What the update computes for dense output (interpolant.ts) is chosen by what the
+ * update computes anyway, which no lifetime tells.
  */
 import type {Programs} from '../engine/engine.js';
 import {readingAhead, unified, withOutputs, worthAhead} from '../graph/ahead.js';
@@ -26,7 +26,7 @@ import {isOp, topological} from '../graph/node.js';
 import {simplify, substitute} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
 import type {Lifetime} from './buffers.js';
-import {lasts} from './buffers.js';
+import {hasLifetime} from './buffers.js';
 import type {ForwardProgram} from './programs.js';
 
 /** A value of the parameters alone, and the input that stands for it. */
@@ -41,28 +41,28 @@ export interface DerivedValue {
  * correction, which mostly is the last, and a Krylov solve of two products is a short one: there a value is computed
  * once instead of twice, and for that each of its numbers is written once and read twice.
  */
-const price: {readonly [L in Exclude<Lifetime, 'call'>]: number} = {run: 2, step: 3, iterate: 3};
+const storageCost: {readonly [L in Exclude<Lifetime, 'call'>]: number} = {run: 2, step: 3, iterate: 3};
 
 /** A gain of less than this share of a program is within what counting operations can tell. */
-const leastShare = 1 / 16;
+const minShare = 1 / 16;
 
-type Lasting = keyof typeof price;
+type LongLifetime = keyof typeof storageCost;
 
 /** What of some outputs is worth computing as seldom as its inputs change that last so long. */
-export function ahead(outputs: readonly Node[], lifetime: Lasting): readonly Node[] {
+export function selectPrecomputed(outputs: readonly Node[], lifetime: LongLifetime): readonly Node[] {
   const names = topological(outputs).flatMap(node => (isOp(node, 'input') ? [node.attributes.name] : []));
-  const changing = new Set(names.filter(name => !lasts(name, lifetime)));
-  const {values, saved} = worthAhead(outputs, changing, {runs: 1, store: ({size}) => price[lifetime] * size});
-  return values.length > 0 && saved >= leastShare * countWork(outputs) ? values : [];
+  const changing = new Set(names.filter(name => !hasLifetime(name, lifetime)));
+  const {values, saved} = worthAhead(outputs, changing, {runs: 1, store: ({size}) => storageCost[lifetime] * size});
+  return values.length > 0 && saved >= minShare * countWork(outputs) ? values : [];
 }
 
-type Buffers = ReadonlyMap<Node, Node<'input'>>;
+type PrecomputedBuffers = ReadonlyMap<Node, Node<'input'>>;
 
-/** By value that is worth it, the input that stands for it. */
-function buffersFor({inputs, outputs}: Graph, lifetime: Lasting, prefix: string): Buffers {
+/** Values that are worth precomputing, each with the input that stands for it. */
+function precomputedBuffers({inputs, outputs}: Graph, lifetime: LongLifetime, prefix: string): PrecomputedBuffers {
   // Most programs read nothing that lasts.
-  const values = inputs.some(({attributes: {name}}) => lasts(name, lifetime))
-    ? ahead(
+  const values = inputs.some(({attributes: {name}}) => hasLifetime(name, lifetime))
+    ? selectPrecomputed(
         outputs.map(({node}) => node),
         lifetime,
       )
@@ -70,23 +70,29 @@ function buffersFor({inputs, outputs}: Graph, lifetime: Lasting, prefix: string)
   return new Map(values.map((node, i) => [node, input(`${prefix}.${i}`, node.shape, node.dtype)]));
 }
 
-const nothing: Graph = {inputs: [], outputs: []};
+const emptyGraph: Graph = {inputs: [], outputs: []};
 
 /** A program in two: what of it is worth computing ahead, and the rest, as it is where nothing is. */
-export function apart(graph: Graph, lifetime: Lasting, prefix: string): {readonly before: Graph; readonly each: Graph} {
-  const buffers = buffersFor(graph, lifetime, prefix);
-  return {before: withOutputs(nothing, buffers), each: buffers.size === 0 ? graph : readingAhead(graph, buffers)};
+export function partition(
+  graph: Graph,
+  lifetime: LongLifetime,
+  prefix: string,
+): {readonly before: Graph; readonly each: Graph} {
+  const buffers = precomputedBuffers(graph, lifetime, prefix);
+  return {before: withOutputs(emptyGraph, buffers), each: buffers.size === 0 ? graph : readingAhead(graph, buffers)};
 }
 
 /** Run by `loadParameters` where it is there. */
 export const parameterProgram = 'parameters';
 
-/** Once a run: the programs, with `parameters` among them where they read derived values, or more of them is worth it. */
+/**
+ * Once a run: the programs, with `parameters` among them where they read derived values, or more of them is worth it.
+ */
 export function withParameterProgram(programs: Programs, derived: readonly DerivedValue[] = []): Programs {
   const rest: Record<string, Graph> = {};
   const made: Output[] = [];
   for (const [name, graph] of Object.entries(programs)) {
-    const {before, each} = apart(graph, 'run', `${parameterProgram}.${name}`);
+    const {before, each} = partition(graph, 'run', `${parameterProgram}.${name}`);
     rest[name] = each;
     made.push(...before.outputs);
   }
@@ -94,7 +100,7 @@ export function withParameterProgram(programs: Programs, derived: readonly Deriv
   const values = derived
     .filter(({node}) => read.has(node))
     .map(({node, value}) => ({name: node.attributes.name, node: value}));
-  const outputs = [...values, ...throughDerived(made, derived)];
+  const outputs = [...values, ...inTermsOfParameters(made, derived)];
   if (outputs.length === 0) return programs;
   const inputs = topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> =>
     isOp(node, 'input'),
@@ -102,8 +108,8 @@ export function withParameterProgram(programs: Programs, derived: readonly Deriv
   return {...rest, [parameterProgram]: simplify({inputs, outputs})};
 }
 
-/** As functions of the parameters themselves: one program makes all. */
-function throughDerived(outputs: readonly Output[], derived: readonly DerivedValue[]): Output[] {
+/** Rewrites outputs as functions of the parameters themselves, so that one program computes all. */
+function inTermsOfParameters(outputs: readonly Output[], derived: readonly DerivedValue[]): Output[] {
   const nodes = substitute(
     outputs.map(({node}) => node),
     new Map<Node, Node>(derived.map(({node, value}) => [node, value])),
@@ -112,10 +118,10 @@ function throughDerived(outputs: readonly Output[], derived: readonly DerivedVal
 }
 
 /** Programs that begin a step: one of them runs before any of the others. */
-const beginnings: readonly ForwardProgram[] = ['guess', 'extrapolate'];
+const guessPrograms: readonly ForwardProgram[] = ['guess', 'extrapolate'];
 
 /** Programs that run after them while the step's beginning lies where it is. */
-const followers: readonly (ForwardProgram | 'keep')[] = [
+const iterationPrograms: readonly (ForwardProgram | 'keep')[] = [
   'residual',
   'startResidual',
   'jacobian',
@@ -125,23 +131,23 @@ const followers: readonly (ForwardProgram | 'keep')[] = [
   'keep',
 ];
 
-const pick = (programs: Programs, names: readonly string[]): Programs =>
+const selectPrograms = (programs: Programs, names: readonly string[]): Programs =>
   Object.fromEntries(names.flatMap(name => (name in programs ? [[name, programs[name]]] : [])));
 
-const mapped = (programs: Programs, change: (graph: Graph) => Graph): Programs =>
+const mapGraphs = (programs: Programs, change: (graph: Graph) => Graph): Programs =>
   Object.fromEntries(Object.entries(programs).map(([name, graph]) => [name, change(graph)]));
 
 /** Once a step: the programs of Newton's iteration, those that begin a step with more outputs. */
 export function withStepStart(programs: Programs): Programs {
   if (!('guess' in programs) || !('residual' in programs)) return programs;
   // Most programs have none, and need not be made one graph to know.
-  if (buffersFor(programs.residual, 'step', 'stepStart').size === 0) return programs;
-  const whole = unified(pick(programs, [...beginnings, ...followers]));
-  const buffers = buffersFor(whole.residual, 'step', 'stepStart');
+  if (precomputedBuffers(programs.residual, 'step', 'stepStart').size === 0) return programs;
+  const whole = unified(selectPrograms(programs, [...guessPrograms, ...iterationPrograms]));
+  const buffers = precomputedBuffers(whole.residual, 'step', 'stepStart');
   return {
     ...programs,
-    ...mapped(pick(whole, beginnings), graph => withOutputs(graph, buffers)),
-    ...mapped(pick(whole, followers), graph => readingAhead(graph, buffers)),
+    ...mapGraphs(selectPrograms(whole, guessPrograms), graph => withOutputs(graph, buffers)),
+    ...mapGraphs(selectPrograms(whole, iterationPrograms), graph => readingAhead(graph, buffers)),
   };
 }
 
@@ -152,11 +158,14 @@ export const linearization = 'linearize';
 export function withLinearization(programs: Programs): Programs {
   if (!('apply' in programs)) return programs;
   const whole = unified(programs);
-  const buffers = buffersFor(whole.apply, 'iterate', linearization);
+  const buffers = precomputedBuffers(whole.apply, 'iterate', linearization);
   if (buffers.size === 0) return programs;
-  return {...mapped(whole, graph => readingAhead(graph, buffers)), [linearization]: withOutputs(nothing, buffers)};
+  return {
+    ...mapGraphs(whole, graph => readingAhead(graph, buffers)),
+    [linearization]: withOutputs(emptyGraph, buffers),
+  };
 }
 
 /** All of them, for programs that are compiled together. */
-export const precomputed = (programs: Programs, derived: readonly DerivedValue[]): Programs =>
+export const withPrecomputation = (programs: Programs, derived: readonly DerivedValue[]): Programs =>
   withLinearization(withStepStart(withParameterProgram(programs, derived)));

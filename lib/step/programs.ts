@@ -10,7 +10,7 @@ import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {substitute} from '../graph/simplify.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
-import {bufferInput, graphOf, lasts, seed} from './buffers.js';
+import {bufferInput, graphOf, hasLifetime, tangentSeed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName} from './parameter-names.js';
@@ -41,7 +41,8 @@ type Outputs = {[Name in BufferName]?: Node};
 
 /**
  * Observations of many states at once: xs [count, state], ts [count], p.i → observed [count, k];
- * pullObserved: observedCotangent → xsCotangent, tsCotangent, pCotangent.i; pushObserved: dxs, dts, dp.i → dObserved, for one direction.
+ * pullObserved: observedCotangent → xsCotangent, tsCotangent, pCotangent.i; pushObserved: dxs, dts, dp.i → dObserved,
+ * for one direction.
  */
 export function observePrograms(step: TracedStep, count: number): ProgramsOf<ObserveProgram> {
   const {
@@ -82,9 +83,11 @@ export function observePrograms(step: TracedStep, count: number): ProgramsOf<Obs
 }
 
 /**
- * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside, stiffness; extrapolate: last, ahead, ratio → z; of a filtered error estimate
- * E by estimate, from shift, and filter → filterJ, its matrix where shift is zero; startResidual, startJacobian → R, J at the guess;
- * of a start, checks → mass, rightHandSide, rightHandSideAlong, rightHandSideRate, positions, velocities, depths, coefficients, delays, seed, kinematics; with contacts, touching → touching.
+ * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside, stiffness; extrapolate:
+ * lastUnknown, lastTheta, lengthRatio → z; of a filtered error estimate E by estimate, from shift, and filter →
+ * filterJ, its matrix where shift is zero; startResidual, startJacobian → R, J at the guess; of a start, checks → mass,
+ * rightHandSide, rightHandSideAlong, rightHandSideRate, positions, velocities, depths, coefficients, delays, seed,
+ * kinematics; with contacts, touching → touching.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
 export function forwardPrograms(
@@ -148,18 +151,18 @@ export function forwardPrograms(
     jacobian: graphOf({J: jacobian.values}),
   });
   if (exact !== undefined) programs.exactJacobian = graphOf({exactJ: exact.values});
-  const first = firstResidual(step);
+  const first = residualOfGuess(step);
   if (first !== undefined) {
     programs.startResidual = graphOf({R: first.residual});
     programs.startJacobian = graphOf({
-      J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.matrixOf, z, jacobian),
+      J: first.jacobianOf === residual ? jacobian.values : jacobianInPattern(first.matrixOf, z, jacobian),
     });
   }
   return programs;
 }
 
 /** The Jacobian of a variant of the residual, in the pattern of the residual's own. */
-function jacobianLike(variant: Node, z: Node, own: JacobianProgram): Node {
+function jacobianInPattern(variant: Node, z: Node, own: JacobianProgram): Node {
   const other = jacobianProgram(variant, z);
   const table = new Int32Array(own.pattern.columns.length).fill(-1);
   for (let row = 0; row < own.pattern.n; row++) {
@@ -177,7 +180,7 @@ function jacobianLike(variant: Node, z: Node, own: JacobianProgram): Node {
  * force: R₀ − R_δ δ, so that J Δz = R₀ − R_δ δ also removes the defect (equations.md §3, the term
  * −hθK R_q). The Jacobian is that of the residual at the guess, its forces evaluated there.
  */
-export function firstResidual({
+export function residualOfGuess({
   functions,
   inputs: {defect},
 }: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
@@ -229,28 +232,28 @@ export function transposedProductPrograms({
 }
 
 /**
- * What the tangent of a step's equation leaves, tangentLeft: dx, dz, dp.i, and where it is `timed` dt and dh,
+ * What the tangent of a step's equation leaves, tangentResidual: dx, dz, dp.i, and where it is `timed` dt and dh,
  * → left = −(R_x ẋ + R_z ż + R_p ṗ), all in one: where they cancel, nothing of them is rounded by itself.
  */
-export function tangentLeftPrograms(
+export function tangentResidualPrograms(
   {functions: {residual}, inputs: {x, z, t, h}, parameters}: TracedStep,
   count: number,
   timed: boolean,
 ): ProgramsOf<'tangentLeft'> {
   if (residual === undefined) return {};
-  const many = seed(count);
+  const many = tangentSeed(count);
   const seeds = [
     many(x, 'dx'),
     many(z, 'dz'),
     ...(timed ? [many(t, 'dt'), many(h, 'dh')] : []),
     ...parameters.map(({node}) => many(node, directionName(node))),
   ];
-  return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds), count)[0])})};
+  return {tangentLeft: graphOf({left: neg(tangentsAlong([residual], new Map(seeds), count)[0])})};
 }
 
 /**
- * The way back through a step whose end depends on its unknown with cotangents of zero: pullUnknown: nextCotangent → zCotangent,
- * which tells; pullStep: nextCotangent → xCotangent, pCotangent.i. What the unknown solves is not asked.
+ * The way back through a step whose end depends on its unknown with cotangents of zero: pullUnknown: nextCotangent →
+ * zCotangent, which tells; pullStep: nextCotangent → xCotangent, pCotangent.i. What the unknown solves is not asked.
  */
 export function directAdjointPrograms({
   functions: {update},
@@ -276,12 +279,12 @@ function cotangentOutputs(
 }
 
 /** The state's, and the sums of pCotangent.i so far with these: a parameter that nothing depends on has none. */
-function addedOutputs(
-  first: BufferName,
+function accumulatedOutputs(
+  name: BufferName,
   [x, ...parameters]: readonly Node<'input'>[],
   [xCotangent, ...cotangents]: readonly (Node | undefined)[],
 ): Outputs {
-  const outputs: Outputs = {[first]: orZeros(xCotangent, x)};
+  const outputs: Outputs = {[name]: orZeros(xCotangent, x)};
   parameters.forEach((node, i) => {
     const cotangent = cotangents[i];
     if (cotangent !== undefined)
@@ -293,17 +296,18 @@ function addedOutputs(
 /**
  * The implicit adjoint of a step (equations.md §5), at the converged z:
  * pullUnknown: nextCotangent → zCotangent = U_zᵀ x̄⁺; jacobian → J;
- * pullStep: nextCotangent, w → xCotangent = U_xᵀ x̄⁺ − R_xᵀ w, pCotangent.i likewise; with `adding`, also the zCotangent of the step before where `carriesOn`.
- * @param adding for a sweep over many steps: pCotangent.i is added to what is there, and nextCotangent itself becomes the cotangent
- *   of the step's beginning where that is of its size
+ * pullStep: nextCotangent, w → xCotangent = U_xᵀ x̄⁺ − R_xᵀ w, pCotangent.i likewise; with `accumulates`, also the
+ * zCotangent of the step before where `chainsPulls`.
+ * @param accumulates for a sweep over many steps: pCotangent.i is added to what is there, and nextCotangent itself
+ *   becomes the cotangent of the step's beginning where that is of its size
  */
 export function adjointPrograms(
   step: TracedStep,
   jacobian: JacobianProgram | undefined,
-  adding: boolean,
+  accumulates: boolean,
 ): ProgramsOf<AdjointProgram> {
   const outputs = (cotangents: readonly (Node | undefined)[]): Outputs =>
-    (adding ? addedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);
+    (accumulates ? accumulatedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);
   const {
     functions: {residual, update},
     inputs: {x, z},
@@ -311,7 +315,7 @@ export function adjointPrograms(
   const nextCotangent = bufferInput('nextCotangent', update.shape);
   const wrt = [x, ...step.parameters.map(({node}) => node)];
   // Not for the step that begins a run, whose x is what the user gives.
-  const xCotangent = adding && x.size === update.size ? 'nextCotangent' : 'xCotangent';
+  const xCotangent = accumulates && x.size === update.size ? 'nextCotangent' : 'xCotangent';
   if (residual === undefined || jacobian === undefined)
     return {pullStep: graphOf(outputs(pullback([update], wrt, [nextCotangent])))};
   const w = bufferInput('w', z.shape);
@@ -322,25 +326,29 @@ export function adjointPrograms(
     pullUnknown: graphOf({zCotangent}),
     jacobian: graphOf({J: jacobian.values}),
     pullStep: graphOf(
-      before !== undefined && isOfCotangentAlone(zCotangent)
+      before !== undefined && dependsOnCotangentOnly(zCotangent)
         ? {...named, zCotangent: substitute([zCotangent], new Map([[nextCotangent, before]]))[0]}
         : named,
     ),
   };
 }
 
-/** A cotangent of the unknown that depends on that of the step's end, on the step's length and on what a run is given: the update is linear. */
-function isOfCotangentAlone(zCotangent: Node): boolean {
+/**
+ * A cotangent of the unknown that depends on that of the step's end, on the step's length and on what a run is given:
+ * the update is linear.
+ */
+function dependsOnCotangentOnly(zCotangent: Node): boolean {
   return topological([zCotangent]).every(
-    node => !isOp(node, 'input') || node.attributes.name === 'nextCotangent' || isOfLength(node.attributes.name),
+    node =>
+      !isOp(node, 'input') || node.attributes.name === 'nextCotangent' || dependsOnLengthOnly(node.attributes.name),
   );
 }
 
-/** The same for all steps of one length. */
-export const isOfLength = (name: string): boolean => name === 'h' || lasts(name, 'run');
+/** Whether an input is the same in all steps of one length. */
+export const dependsOnLengthOnly = (name: string): boolean => name === 'h' || hasLifetime(name, 'run');
 
 /** Whether pullStep leaves zCotangent for the step before it, if that is of the same length. */
-export function carriesOn({pullStep}: ProgramsOf<AdjointProgram>): boolean {
+export function chainsPulls({pullStep}: ProgramsOf<AdjointProgram>): boolean {
   return pullStep?.outputs.some(({name}) => name === 'zCotangent') === true;
 }
 
@@ -348,7 +356,8 @@ export function carriesOn({pullStep}: ProgramsOf<AdjointProgram>): boolean {
  * The adjoint of Newton's own iterations, for truncated steps. z' = z − sΔ with J(z)Δ = R(z):
  * its transposed derivative is z̄ − F_zᵀw, x̄ = −F_xᵀw with Jᵀw = s z̄' and F = R − JΔ at fixed Δ.
  * pullIteration: z, delta, w → zCotangent = F_zᵀ w, xCotangent, pCotangent.i;
- * pullGuess: zCotangent, delta, w → xCotangent, pCotangent.i of z₀(x) − F₀(x)ᵀw, the first iteration included where it is special.
+ * pullGuess: zCotangent, delta, w → xCotangent, pCotangent.i of z₀(x) − F₀(x)ᵀw, the first iteration included where it
+ * is special.
  */
 export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): ProgramsOf<UnrolledProgram> {
   const {
@@ -388,12 +397,12 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
       ),
     ),
   };
-  const first = firstResidual(step);
+  const first = residualOfGuess(step);
   if (first !== undefined) {
     const atGuess = new Map<Node, Node>([[z, guess]]);
     if (defect !== undefined && defectInput !== undefined) atGuess.set(defectInput, defect);
     const [f0] = substitute([linearized(first.residual, first.jacobianOf)], atGuess);
-    programs.startJacobian = graphOf({J: jacobianLike(first.matrixOf, z, jacobian)});
+    programs.startJacobian = graphOf({J: jacobianInPattern(first.matrixOf, z, jacobian)});
     programs.pullFirst = graphOf(
       cotangentOutputs('xCotangent', [x, ...parameters], pullback([f0], [x, ...parameters], [w])),
     );
@@ -402,7 +411,7 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
 }
 
 /** Tangents along `count` directions at once. */
-export function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node>, count: number): Node[] {
+export function tangentsAlong(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node>, count: number): Node[] {
   const single = new Map<Node, Node>();
   const many = new Map<Node, Node>();
   for (const [node, seed] of seeds) {
@@ -432,14 +441,14 @@ export function tangentPrograms(
     functions: {residual, update},
     inputs: {x, z},
   } = step;
-  const many = seed(count);
+  const many = tangentSeed(count);
   const seeds = new Map([many(x, 'dx'), ...step.parameters.map(({node}) => many(node, directionName(node)))]);
   if (residual === undefined || jacobian === undefined)
-    return {pushUpdate: graphOf({dNext: pushMany([update], seeds, count)[0]})};
+    return {pushUpdate: graphOf({dNext: tangentsAlong([update], seeds, count)[0]})};
   const withUnknown = new Map(seeds).set(...many(z, 'dz'));
   return {
     jacobian: graphOf({J: jacobian.values}),
-    pushResidual: graphOf({rhs: neg(pushMany([residual], seeds, count)[0])}),
-    pushUpdate: graphOf({dNext: pushMany([update], withUnknown, count)[0]}),
+    pushResidual: graphOf({rhs: neg(tangentsAlong([residual], seeds, count)[0])}),
+    pushUpdate: graphOf({dNext: tangentsAlong([update], withUnknown, count)[0]}),
   };
 }

@@ -12,7 +12,7 @@ import type {ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
-import {apart} from './precomputation.js';
+import {partition} from './precomputation.js';
 import type {TracedStep} from './traced-step.js';
 
 export type SequentialProgram =
@@ -28,7 +28,7 @@ export type SequentialProgram =
  * zs.
  */
 export interface SequentialBlocks {
-  /** Of the unknown: all blocks have one size. */
+  /** Number of blocks, which all have one size. */
   readonly blocks: number;
   readonly size: number;
   /** The first block's residual, and its derivative by it: Newton's matrix of all. */
@@ -36,8 +36,8 @@ export interface SequentialBlocks {
   readonly jacobian: JacobianProgram;
   /**
    * sequentialStep: once a step; sequentialBegin.k: once a block; sequentialResidual.k: zs → Rs; sequentialPredict.k:
-   * → zs; sequentialJacobian: zs → Js; sequentialExtrapolate: last, ahead, ratio → zs of the first block. Those with
-   * nothing to do are left out.
+   * → zs; sequentialJacobian: zs → Js; sequentialExtrapolate: lastUnknown, lastTheta, lengthRatio → zs of the first
+   * block. Those with nothing to do are left out.
    */
   readonly programs: ProgramsOf<SequentialProgram>;
 }
@@ -54,7 +54,7 @@ export function sequentialBlocks({
   const parts = partsOf(residual, blocks);
   const {size} = unknown.blocks[0];
   const zs = bufferInput('zs', [size]);
-  const own = parts?.map((part, k) => withOwn(part, z, zs, k * size, size));
+  const own = parts?.map((part, k) => withBlockInput(part, z, zs, k * size, size));
   if (own === undefined || own.some(node => node === undefined)) return undefined;
   const residuals = own as Node[];
   const jacobian = jacobianProgram(residuals[0], zs);
@@ -84,7 +84,7 @@ function partsOf(residual: Node, blocks: number): Node[] | undefined {
  * A block's residual with the block as an input of its own; undefined where z is read otherwise than by parts of
  * blocks before it.
  */
-function withOwn(part: Node, z: Node, zs: Node, offset: number, size: number): Node | undefined {
+function withBlockInput(part: Node, z: Node, zs: Node, offset: number, size: number): Node | undefined {
   const replacements = new Map<Node, Node>();
   for (const node of topological([part])) {
     if (!node.operands.includes(z)) continue;
@@ -113,11 +113,11 @@ function programsOf(
     ...residuals.map((node, k) => [`R.${k}`, node]),
     ...predicted.map((node, k) => [`P.${k}`, node]),
   ]) as Record<string, Node>;
-  const once = apart(namedGraph(named), 'step', 'sequentialStep');
+  const once = partition(namedGraph(named), 'step', 'sequentialStep');
   add('sequentialStep', once.before);
   const rest = new Map(once.each.outputs.map(({name, node}) => [name, node]));
   residuals.forEach((_, k) => {
-    const own = apart(graphOf({Rs: rest.get(`R.${k}`)}), 'iterate', `sequentialBegin.${k}`);
+    const own = partition(graphOf({Rs: rest.get(`R.${k}`)}), 'iterate', `sequentialBegin.${k}`);
     add(`sequentialBegin.${k}`, own.before);
     add(`sequentialResidual.${k}`, own.each);
     add(`sequentialPredict.${k}`, graphOf({zs: rest.get(`P.${k}`)}));

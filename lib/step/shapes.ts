@@ -14,10 +14,13 @@ export interface Shapes {
 }
 
 /** @param own the user's blocks */
-export function shapesOf(own: readonly OwnBlock[], {whole = false}: Pick<StepFormulation, 'whole'>): Shapes {
+export function shapesOf(
+  own: readonly OwnBlock[],
+  {firstOrderForm = false}: Pick<StepFormulation, 'firstOrderForm'>,
+): Shapes {
   const total = (blocks: readonly OwnBlock[]): Shape => [blocks.reduce((sum, {shape}) => sum + sizeOf(shape), 0)];
   const [{shape: position}, ...velocities] = own;
-  if (whole) return {position: total(own), velocity: total(own)};
+  if (firstOrderForm) return {position: total(own), velocity: total(own)};
   if (velocities.length === 0) return {position, velocity: position};
   return {position, velocity: velocities.length === 1 ? velocities[0].shape : total(velocities)};
 }
@@ -28,15 +31,15 @@ export function shapesOf(own: readonly OwnBlock[], {whole = false}: Pick<StepFor
  */
 export function carriedParts(
   [, v, ...states]: readonly OwnBlock[],
-  formulation: Pick<StepFormulation, 'whole'>,
+  formulation: Pick<StepFormulation, 'firstOrderForm'>,
   {name, shape, derivative}: Pick<Part, 'name' | 'shape' | 'derivative'>,
 ): Part[] {
   const {velocity} = shapesOf([{name: 'q', shape: []}, v ?? {name: 'v', shape: []}, ...states], {});
   // Accelerations are shown.
   const part = {name, shape, derivative, carried: name !== 'a'};
-  if (states.length === 0 || formulation.whole === true || !sameShape(shape, velocity)) return [part];
+  if (states.length === 0 || formulation.firstOrderForm === true || !sameShape(shape, velocity)) return [part];
   return [
-    {...part, shape: v.shape, of: name},
-    {...part, name: `${name}.states`, shape: [sizeOf(velocity) - sizeOf(v.shape)], of: name, carried: true},
+    {...part, shape: v.shape, partOf: name},
+    {...part, name: `${name}.states`, shape: [sizeOf(velocity) - sizeOf(v.shape)], partOf: name, carried: true},
   ];
 }

@@ -18,17 +18,24 @@ interface Kind {
 export const stepFunctions = {
   /** R(z), [unknown]: zero where z solves the step. */
   residual: {everyStep: true},
-  /** The residual with its derivative by blocks, and its model, where Newton's matrix is made from that (graph/newton-matrix.ts). */
+  /**
+   * The residual with its derivative by blocks, and its model, where Newton's matrix is made from that
+   * (graph/newton-matrix.ts).
+   */
   residualBlocks: {everyStep: true},
   residualModel: {everyStep: true},
-  /** Intermediate values of the residual, and it with their equations as a function of the input `unknowns` (lift.ts). */
+  /**
+   * Intermediate values of the residual, and it with their equations as a function of the input `unknowns` (lift.ts).
+   */
   intermediate: {everyStep: true},
   extended: {everyStep: true},
   /** The state at the step's end, [state]. */
   update: {everyStep: true},
-  /** Where Newton starts, [unknown]. */
+  /** The initial guess of Newton's iteration, [unknown]. */
   guess: {},
-  /** How far the guess breaks the kinematics, as a function of x, and the residual that takes it as the input `defect`. */
+  /**
+   * How far the guess breaks the kinematics, as a function of x, and the residual that takes it as the input `defect`.
+   */
   defect: {},
   defectResidual: {},
   defectBlocks: {},
@@ -37,11 +44,11 @@ export const stepFunctions = {
   frozen: {},
   /** What the user observes of a state, flat, as a function of x, t and the parameters. */
   observed: {},
-  /** Of a state with exact contacts: how far each is from being neither open nor closed, as a length. */
+  /** How far each exact contact is from being neither open nor closed, as a length. */
   touching: {},
   /** M(q) of a start, in the shape the user gave it. */
   mass: {},
-  /** Of M y' = f at a start: f, J times the input `shift`, ∂f/∂t. */
+  /** f of M y' = f at a start, J times the input `shift`, and ∂f/∂t. */
   rightHandSide: {},
   rightHandSideAlong: {},
   rightHandSideRate: {},
@@ -53,11 +60,11 @@ export const stepFunctions = {
   depths: {},
   /** Coefficients of constraints that no constructor has looked at. */
   coefficients: {},
-  /** Of a dde: the longest time that is kept, and the delays' lengths. */
+  /** The longest time that a dde's history covers, and the delays' lengths. */
   delays: {},
-  /** Of an sde: its seed, where that is a function of params. */
+  /** The seed of an sde, if that is a function of params. */
   seed: {},
-  /** Of contacts with friction: their laws as numbers, see `contactLaws` in system/contact-laws.ts. */
+  /** The laws of contacts with friction as numbers, see `contactLaws` in system/contact-laws.ts. */
   contactLaws: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},
@@ -69,9 +76,9 @@ export const stepFunctions = {
   stiffness: {},
   /** A guess of the unknown from that of the last step, [unknown]. */
   extrapolated: {},
-  /** Of blocks that are found in turn: a guess of each from those before it; none where they are not. */
+  /** A guess of each block from those before it, if blocks are solved one by one. */
   predicted: {indexed: true},
-  /** What the update makes for dense output, see inside.ts. */
+  /** What the update makes for dense output, see interpolant.ts. */
   inside: {everyStep: true},
   /** The state at t + θh, [state]; a function of the input `inside` too, where there is that. */
   dense: {everyStep: true},
@@ -81,7 +88,7 @@ export const stepFunctions = {
   events: {},
   /** Their rates of change along the motion, [events]. */
   rates: {},
-  /** By event: the user's blocks after its jump, [own]. */
+  /** The user's blocks after the jump of each event, [own]. */
   jump: {indexed: true},
 } as const satisfies {readonly [name: string]: Kind};
 
@@ -97,8 +104,11 @@ export type StepFunctions = {
 /** What a single one is called: 'residual', 'jump.0'. */
 export type StepFunctionName = Exclude<Name, Indexed> | `${Indexed}.${number}`;
 
-/** What the trace of a step gives: these, and the events one by one and the slope, of which along.ts makes `events` and `rates`. */
-export type Traced = {readonly [N in StepFunctionName | `event.${number}` | 'rate']?: tf.Tensor | undefined};
+/**
+ * What the trace of a step gives: these, and the events one by one and the slope, of which requested-outputs.ts makes
+ * `events` and `rates`.
+ */
+export type TracedTensors = {readonly [N in StepFunctionName | `event.${number}` | 'rate']?: tf.Tensor | undefined};
 
 const names = Object.keys(stepFunctions) as Name[];
 
@@ -113,7 +123,7 @@ const nodesOf = (functions: StepFunctions, name: Name): Output[] => {
 /** Every function that is there, each by a name of its own. */
 export const namedFunctions = (functions: StepFunctions): Output[] => names.flatMap(name => nodesOf(functions, name));
 
-/** Those that every step computes. */
+/** The functions that every step computes. */
 export const everyStep = (functions: StepFunctions): Node[] =>
   names
     .filter(name => 'everyStep' in stepFunctions[name])

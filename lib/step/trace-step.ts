@@ -18,18 +18,18 @@ import {kinematicsCheck} from '../system/general-mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
 import {derivativeAlong} from '../trace/differentials.js';
 import {constantTensor, trace, within} from '../trace/trace.js';
-import type {Along} from './along.js';
-import {AlongTrace} from './along.js';
+import type {OutputRequest} from './requested-outputs.js';
+import {RequestedOutputs} from './requested-outputs.js';
 import {joinBlocks, namedBlocks, splitBlocks} from './blocks.js';
-import type {Holding, StepFormulation, System} from './formulation.js';
+import type {ConstraintOptions, StepFormulation, System} from './formulation.js';
 import {
-  equalBlocks,
+  blocksOfShape,
   formulationOf,
-  hasMass,
-  indexOf,
+  hasMassMatrix,
+  maxIndexOf,
   isConstrained,
   partOf,
-  plain,
+  defaultConstraintOptions,
   requireWholeMultipliers,
   stateBlocks,
 } from './formulation.js';
@@ -37,26 +37,26 @@ import {Layout} from './layout.js';
 import {extendedOutputs} from './lift.js';
 import {nameOf, ParameterList} from './parameter-list.js';
 import {carriedParts, shapesOf} from './shapes.js';
-import type {Subject} from './subject.js';
+import type {TraceContext} from './trace-context.js';
 import {
   EvaluationCount,
-  constraintFacts,
-  motionIsOwn,
+  inspectConstraints,
+  hasOwnKinematics,
   multiplierCount,
   multiplierPart,
-  pointOf,
+  stepPointOf,
   unknownLayout,
-} from './subject.js';
-import type {Traced} from './step-functions.js';
+} from './trace-context.js';
+import type {TracedTensors} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
 import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';
 
 /** A function of the state whose values are saved with it. */
 export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
 /** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
-export type ObservedAt<P = Params, Z extends string = never> = OwnObserved<P> & {readonly [K in Z]: tf.Tensor};
+export type ObservedAt<P = Params, Z extends string = never> = ObservedState<P> & {readonly [K in Z]: tf.Tensor};
 /** A state at its time, without hidden states. */
-export interface OwnObserved<P = Params> {
+export interface ObservedState<P = Params> {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
   readonly y: tf.Tensor;
@@ -65,7 +65,7 @@ export interface OwnObserved<P = Params> {
 }
 
 /** The step point with the force of the start in place of every force. */
-function frozen(at: StepPoint): StepPoint {
+function withFrozenForces(at: StepPoint): StepPoint {
   const force = at.kind === 'mechanics' ? at.force(at.x.q, at.x.v, at.t) : undefined;
   const rate = at.kind === 'ode' && !at.withMass ? at.rate(at.x, at.t) : undefined;
   const rightHandSide = at.kind === 'ode' ? at.rightHandSide(at.x, at.t) : undefined;
@@ -77,7 +77,7 @@ function frozen(at: StepPoint): StepPoint {
   };
 }
 
-const withoutUndefined = (blocks: Traced): Blocks =>
+const omitUndefined = (blocks: TracedTensors): Blocks =>
   Object.fromEntries(Object.entries(blocks).filter((entry): entry is [string, tf.Tensor] => entry[1] !== undefined));
 
 /**
@@ -89,11 +89,11 @@ export function traceRun(
   scheme: Scheme,
   blocks: readonly OwnBlock[] | Shape,
   leaves: readonly Leaf[],
-  holding: Holding = plain,
+  options: ConstraintOptions = defaultConstraintOptions,
   observe?: Observe,
-  along?: Along,
+  request?: OutputRequest,
 ): TracedRun {
-  const run = traceOnce(system, scheme, blocks, leaves, holding, observe, along);
+  const run = traceOnce(system, scheme, blocks, leaves, options, observe, request);
   if (system.kind !== 'ode' || system.delays === undefined) return run;
   // Which jumps it meets is only known now, and they are breaking points of its steps.
   const jumps = timesBetween(
@@ -101,7 +101,7 @@ export function traceRun(
     -Infinity,
     Infinity,
   );
-  return jumps.length === 0 ? run : traceOnce(system, scheme, blocks, leaves, {...holding, jumps}, observe, along);
+  return jumps.length === 0 ? run : traceOnce(system, scheme, blocks, leaves, {...options, jumps}, observe, request);
 }
 
 function traceOnce(
@@ -109,22 +109,22 @@ function traceOnce(
   scheme: Scheme,
   blocks: readonly OwnBlock[] | Shape,
   leaves: readonly Leaf[],
-  holding: Holding,
+  options: ConstraintOptions,
   observe?: Observe,
-  along?: Along,
+  request?: OutputRequest,
 ): TracedRun {
-  const formulation = formulationOf(scheme, system, holding);
-  const own = isShape(blocks) ? equalBlocks(system, blocks) : blocks;
+  const formulation = formulationOf(scheme, system, options);
+  const userBlocks = isShape(blocks) ? blocksOfShape(system, blocks) : blocks;
   const list = new ParameterList(leaves);
   try {
-    const facts = constraintFacts(system, own, list);
-    requireWholeMultipliers(scheme, system, holding, facts.readers);
-    const subject: Subject = {
+    const facts = inspectConstraints(system, userBlocks, list);
+    requireWholeMultipliers(scheme, system, options, facts.readers);
+    const context: TraceContext = {
       system,
       scheme,
       formulation,
-      own,
-      shapes: shapesOf(own, formulation),
+      userBlocks,
+      shapes: shapesOf(userBlocks, formulation),
       list,
       t: input('t', []),
       h: input('h', []),
@@ -133,22 +133,23 @@ function traceOnce(
       proximity: input('proximity', []),
       ...facts,
       breaks: new Set(),
-      backwards: holding.backwards,
+      backwards: options.backwards,
     };
     // Steps that take only index 1 count on algebraic components that obey their equations where they begin, also
     // after an input has jumped; of others it is known only where they are to be found.
-    const projects = holding.consistent === 'project';
-    const index = indexOf(formulation);
-    const settles = hasMass(system) && (index === 1 || (projects && index === 2));
-    const project = projects || (settles && holding.restarts === true);
-    const {start, state} = traceStart(subject, formulation, project);
-    const step = traceStep(subject, formulation, state, observe, along);
+    const projects = options.consistent === 'project';
+    const index = maxIndexOf(formulation);
+    const makesConsistent = hasMassMatrix(system) && (index === 1 || (projects && index === 2));
+    const project = projects || (makesConsistent && options.restartsAtJumps === true);
+    const {start, state} = traceStart(context, formulation, project);
+    const step = traceStep(context, formulation, state, observe, request);
     return {
       start,
       step,
-      breaks: subject.breaks,
+      breaks: context.breaks,
       // A dde carries its past, which outlives any jump of an input.
-      carries: settles || (formulation.carry !== undefined && !(system.kind === 'ode' && system.delays !== undefined)),
+      carries:
+        makesConsistent || (formulation.carry !== undefined && !(system.kind === 'ode' && system.delays !== undefined)),
       unread: list.reads.unread(leaves),
     };
   } catch (error) {
@@ -161,19 +162,19 @@ const isShape = (blocks: readonly OwnBlock[] | Shape): blocks is Shape =>
 
 /** A formulation's own functions over the inputs x, z, t, h, as nodes. */
 function traceFormulation(
-  subject: Subject,
+  context: TraceContext,
   formulation: Formulation,
   name: string,
   state: Layout,
   update: (blocks: Blocks) => tf.Tensor,
-  more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => Traced,
+  more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => TracedTensors,
   inputs: readonly Node<'input'>[] = [],
 ): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
-  const {system, shapes, list, t, h, regularization, relaxation, proximity} = subject;
-  const unknown = unknownLayout(subject, formulation);
+  const {system, shapes, list, t, h, regularization, relaxation, proximity} = context;
+  const unknown = unknownLayout(context, formulation);
   const x = input('x', [state.size]);
   const z = input('z', [unknown.size]);
-  const anchor = input('anchor', [Math.max(1, multiplierCount(subject))]);
+  const anchor = input('anchor', [Math.max(1, multiplierCount(context))]);
   const defectLayout = new Layout(
     stateBlocks(system)
       .slice(0, 1)
@@ -186,10 +187,10 @@ function traceFormulation(
   const traced = trace(
     tensors => {
       const count = new EvaluationCount();
-      const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x), count);
-      requireSteadyMass(subject, at);
+      const {at, params} = stepPointOf(context, tensors, splitBlocks(state, tensors.x), count);
+      requireSteadyMass(context, at);
       const blocks = splitBlocks(unknown, tensors.z);
-      const rowsAndUpdate = (): Traced => {
+      const rowsAndUpdate = (): TracedTensors => {
         const next = update(at.settledState(formulation.update(blocks, at)));
         const ofUpdate = count.elsewhere;
         evaluations = {start: count.start, update: ofUpdate, residual: 0};
@@ -209,11 +210,11 @@ function traceFormulation(
           guess: joinBlocks(unknown, {...defaultGuess(unknown, at), ...guess.z}, `${name}: guess`),
           defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
           defectResidual: hasDefect ? rows(broken) : undefined,
-          frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
+          frozen: guess.frozenForce === true ? rows(withFrozenForces(broken)) : undefined,
         };
       };
-      return withoutUndefined({
-        ...duringStep(at.t, at.h, subject.breaks, rowsAndUpdate),
+      return omitUndefined({
+        ...duringStep(at.t, at.h, context.breaks, rowsAndUpdate),
         ...more(at, params, blocks, tensors),
       });
     },
@@ -237,11 +238,11 @@ function traceFormulation(
   const nodes = list.adopt(all, [x, z, t, h, regularization, relaxation, proximity, anchor, defect, ...inputs]);
   return {
     name,
-    order: subject.scheme.order,
-    ...(subject.backwards === true ? {backwards: true, dissipative: subject.scheme.dissipative} : {}),
-    positionsAlone: subject.formulation.positionsAlone,
-    ...(subject.system.kind === 'mechanics' ? {notFinite: subject.system.notFinite} : {}),
-    divides: subject.formulation.divides,
+    order: context.scheme.order,
+    ...(context.backwards === true ? {backwards: true, dissipative: context.scheme.dissipative} : {}),
+    positionLevelOnly: context.formulation.positionLevelOnly,
+    ...(context.system.kind === 'mechanics' ? {notFinite: context.system.notFinite} : {}),
+    stepDivision: context.formulation.stepDivision,
     state,
     unknown,
     parameters: list.parameters,
@@ -268,7 +269,7 @@ function traceFormulation(
 }
 
 /** @throws OptionError 'wrong-scheme' where the mass of an ode changes and the scheme takes it for constant */
-function requireSteadyMass({scheme, formulation}: Subject, {massMoves}: StepPoint): void {
+function requireSteadyMass({scheme, formulation}: TraceContext, {massMoves}: StepPoint): void {
   if (massMoves !== true || formulation.supports?.mass !== 'steady') return;
   throw new OptionError(
     'wrong-scheme',
@@ -279,28 +280,28 @@ function requireSteadyMass({scheme, formulation}: Subject, {massMoves}: StepPoin
 }
 
 function traceStep(
-  subject: Subject,
+  context: TraceContext,
   formulation: StepFormulation,
   state: Layout,
   observe?: Observe,
-  along?: Along,
+  request?: OutputRequest,
 ): TracedStep {
-  const {scheme} = subject;
+  const {scheme} = context;
   let observedShape: Shape = [];
-  const beside =
-    along === undefined
+  const requested =
+    request === undefined
       ? undefined
-      : new AlongTrace(
-          along,
+      : new RequestedOutputs(
+          request,
           scheme,
           formulation,
           state,
-          unknownLayout(subject, formulation),
-          stateBlocks(subject.system),
-          subject,
+          unknownLayout(context, formulation),
+          stateBlocks(context.system),
+          context,
         );
   const {named, ...step} = traceFormulation(
-    subject,
+    context,
     formulation,
     scheme.name,
     state,
@@ -314,13 +315,13 @@ function traceStep(
         observed,
         touching: touchingAt(at),
         contactLaws: contactLaws(z, at),
-        ...beside?.outputs(at, params, z, tensors, blocksSeen, subject.breaks),
+        ...requested?.trace(at, params, z, tensors, blocksSeen, context.breaks),
       };
     },
-    beside?.inputs,
+    requested?.inputs,
   );
   const {observed} = step.functions;
-  const finished = beside?.finish(named, step.functions, step.inputs);
+  const finished = requested?.finish(named, step.functions, step.inputs);
   return {
     ...step,
     inputs: {...step.inputs, inside: finished?.inside},
@@ -330,7 +331,7 @@ function traceStep(
       observed: observed === undefined ? undefined : reshape(observed, [observed.size]),
     },
     observedShape: observed === undefined ? undefined : observedShape,
-    along: finished?.along,
+    errorInfo: finished?.errorInfo,
   };
 }
 
@@ -363,29 +364,29 @@ function defaultGuess(unknown: Layout, {x, general}: StepPoint): Blocks {
  * own. The mass, and how far the given state is from the constraints, are there to be checked.
  */
 function traceStart(
-  subject: Subject,
+  context: TraceContext,
   formulation: StepFormulation,
   project: boolean,
 ): {start: TracedStep; state: Layout} {
-  const {system, scheme} = subject;
+  const {system, scheme} = context;
   const own = new Layout(
-    subject.own.map(({name, shape}) => {
+    context.userBlocks.map(({name, shape}) => {
       const of = partOf(system, formulation, name);
       return {name, shape, of, derivative: derivativeOf(formulation, of ?? name)};
     }),
   );
   const held = isConstrained(system) && formulation.multipliers !== undefined;
   const {dissipative} = scheme;
-  const starting = startOfRun(formulation, {held, withMass: hasMass(system), project, dissipative});
+  const starting = startOfRun(formulation, {held, withMass: hasMassMatrix(system), project, dissipative});
   let state = own;
   const whole = (blocks: Blocks): tf.Tensor => {
-    const carried = Object.entries(blocks).filter(([name]) => !own.whole.some(block => block.name === name));
+    const carried = Object.entries(blocks).filter(([name]) => !own.schemeBlocks.some(block => block.name === name));
     state = new Layout([
       ...own.blocks,
       ...carried.flatMap(([name, tensor]) =>
         formulation.multipliers?.includes(name) === true
-          ? [multiplierPart(subject, name)]
-          : carriedParts(subject.own, formulation, {
+          ? [multiplierPart(context, name)]
+          : carriedParts(context.userBlocks, formulation, {
               name,
               shape: tensor.shape,
               derivative: derivativeOf(formulation, name),
@@ -396,7 +397,7 @@ function traceStart(
   };
   let coefficients: Coefficients | undefined;
   const {named: _named, ...start} = traceFormulation(
-    subject,
+    context,
     starting,
     `the start of ${scheme.name}`,
     own,
@@ -408,17 +409,17 @@ function traceStart(
       mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),
-      kinematics: motionIsOwn(system) ? kinematicsCheck(at, namedBlocks(own, tensors.x, at.x)) : undefined,
+      kinematics: hasOwnKinematics(system) ? kinematicsCheck(at, namedBlocks(own, tensors.x, at.x)) : undefined,
     }),
-    hasMass(system) ? [input('shift', [own.size])] : [],
+    hasMassMatrix(system) ? [input('shift', [own.size])] : [],
   );
   return {
     start: {
       ...start,
-      once: true,
-      still: scheme.order === 0,
-      ahead: readsAhead(formulation, 'first'),
-      index: indexOf(formulation),
+      isInitialStep: true,
+      isEquilibrium: scheme.order === 0,
+      usesTrialStep: readsAhead(formulation, 'first'),
+      maxIndex: maxIndexOf(formulation),
       coefficients: coefficients?.parts,
     },
     state,
@@ -430,7 +431,7 @@ const delaysAt = ({delay}: StepPoint): tf.Tensor | undefined =>
   delay === undefined ? undefined : tf.stack([constantTensor([delay.longest], []), ...delay.values()]);
 
 /** f of M y' = f, its derivative along `shift`, and that by time, flat; with the mass. */
-function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: tf.Tensor): Traced {
+function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: tf.Tensor): TracedTensors {
   const flat = (f: tf.Tensor): tf.Tensor => tf.reshape(f, [f.size]);
   const f = (place: Blocks): tf.Tensor => flat(rightHandSide({y: place.y}, place.t).y);
   const along = (direction: Blocks): tf.Tensor => derivativeAlong(f, {y, t}, direction);
@@ -442,7 +443,7 @@ function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: t
   };
 }
 
-function gapsAt({constraints, x, t, h}: StepPoint): Traced {
+function gapsAt({constraints, x, t, h}: StepPoint): TracedTensors {
   if (constraints === undefined) return {};
   const none = tf.zeros([constraints.count]);
   return {

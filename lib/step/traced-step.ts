@@ -6,7 +6,7 @@ import type {Division} from '../system/breaking-points.js';
 import type {Breaks} from '../system/breaks.js';
 import type {CoefficientValues} from '../system/coefficients.js';
 import type {Leaf} from '../system/params.js';
-import type {Directed} from './clock.js';
+import type {TimeDirection} from './time-direction.js';
 import type {Layout} from './layout.js';
 import type {StepFunctions} from './step-functions.js';
 
@@ -32,47 +32,47 @@ export interface StepInputs {
   readonly unknowns?: Node<'input'>;
   /** How far the guess breaks the kinematics. */
   readonly defect?: Node<'input'>;
-  /** Of dense output: the place within the step, the state at its end, and what the update made for it (inside.ts). */
+  /** Inputs of dense output: θ within the step, the state at its end, and the interpolant (interpolant.ts). */
   readonly theta?: Node<'input'>;
   readonly next?: Node<'input'>;
   readonly inside?: Node<'input'>;
-  /** Of a filtered estimate: a displacement of the state, [own size]. */
+  /** A displacement of the state for a filtered error estimate, [own size]. */
   readonly shift?: Node<'input'>;
-  /** Of a guess from the last step: its unknown, where this step begins in it, and how much longer it is. */
-  readonly last?: Node<'input'>;
-  readonly ahead?: Node<'input'>;
-  readonly ratio?: Node<'input'>;
+  /** The last step's unknown, this step's start as θ of the last step, and the ratio of their lengths. */
+  readonly lastUnknown?: Node<'input'>;
+  readonly lastTheta?: Node<'input'>;
+  readonly lengthRatio?: Node<'input'>;
 }
 
-/** Of a step whose length is chosen, or that is looked into: how its functions for that are meant. */
-export interface AlongStep {
+/** Properties of a step's error estimate. */
+export interface ErrorInfo {
   /**
-   * Of stages that are solved as far as the step's tolerance asks: an error δ of one is about h^power·δ in these
-   * blocks of the state.
+   * Powers of h by block of the state: an error δ of a stage is about h^power·δ there. For stages that are solved as
+   * far as the step's tolerance asks.
    */
-  readonly effects?: {readonly [block: string]: number};
-  /** What of [own size] is judged. */
-  readonly judged?: Uint8Array;
-  /** The power of h that the estimate falls with. */
+  readonly stageErrorEffects?: {readonly [block: string]: number};
+  /** The components with an error estimate, [own size]. */
+  readonly errorMask?: Uint8Array;
+  /** The order of the estimate in h. */
   readonly errorOrder: number;
 }
 
 /** How often a step asks for the system's right-hand side (its forces, its derivative). */
 export interface Evaluations {
-  /** Where the step begins: once, whoever asks. */
+  /** Evaluations at the step's start: at most one. */
   readonly start: number;
-  /** Elsewhere, by the update and by one residual. */
+  /** Evaluations elsewhere, by the update and by one residual. */
   readonly update: number;
   readonly residual: number;
 }
 
 /** One step: its functions, what they read, and what is known of them. */
-export interface TracedStep extends Directed {
+export interface TracedStep extends TimeDirection {
   readonly name: string;
   readonly order: number;
   /** See `StepFormulation`. */
-  readonly positionsAlone?: boolean;
-  readonly divides?: Division;
+  readonly positionLevelOnly?: boolean;
+  readonly stepDivision?: Division;
   readonly state: Layout;
   readonly unknown: Layout;
   readonly parameters: readonly Parameter[];
@@ -86,18 +86,18 @@ export interface TracedStep extends Directed {
   readonly dissipative?: boolean;
   /** See `Guess.linearized`. */
   readonly linearized?: boolean;
-  /** It is the start, and made once a run. */
-  readonly once?: boolean;
-  /** The run looks for rest, from a start that need not obey the constraints; of the start. */
-  readonly still?: boolean;
-  /** It was made with the first step, of which a multistep scheme's past is made; of the start. */
-  readonly ahead?: boolean;
+  /** The step is a run's start. */
+  readonly isInitialStep?: boolean;
+  /** The run computes an equilibrium, from a start that need not obey the constraints; of the start. */
+  readonly isEquilibrium?: boolean;
+  /** The start of a multistep scheme takes the first step on trial, to make its history; of the start. */
+  readonly usesTrialStep?: boolean;
   /** The highest index of M y' = f that the scheme integrates; of the start. */
-  readonly index?: 0 | 1 | 2;
+  readonly maxIndex?: 0 | 1 | 2;
   /** What `coefficients` are the values of; of the start. */
   readonly coefficients?: readonly CoefficientValues[];
-  /** There where the run asked for an error estimate, dense output or events. */
-  readonly along?: AlongStep;
+  /** Present if the run requests an error estimate, dense output or events. */
+  readonly errorInfo?: ErrorInfo;
   readonly evaluations: Evaluations;
 }
 
@@ -105,11 +105,11 @@ export interface TracedStep extends Directed {
 export interface TracedRun {
   readonly start: TracedStep;
   readonly step: TracedStep;
-  /** Of the functions of time that the steps read. */
+  /** Jumps and kinks of the functions of time that the steps read. */
   readonly breaks: ReadonlySet<Breaks>;
   /** The scheme carries something from step to step beside the state: `Formulation.carry`. */
   readonly carries: boolean;
-  /** Where a parameter was given that no function read. */
+  /** The error for a parameter that no function reads. */
   readonly unread?: OptionError;
 }
 

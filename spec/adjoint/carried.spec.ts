@@ -43,7 +43,7 @@ describe('adjoint: what a step back leaves', () => {
       it(`${scheme.name}, to t = ${t1}`, () => {
         const [carried, anew] = [gradient(scheme, 'end', t1), gradient(scheme, 'all', t1)];
         carried.forEach((value, i) => expect(value).to.be.closeTo(anew[i], 1e-13 * Math.max(...anew.map(Math.abs))));
-        expect(prepare(pendulums, initial, {scheme, dt: 0.1, t1, params}).compiled.carriesOn).to.equal(true);
+        expect(prepare(pendulums, initial, {scheme, dt: 0.1, t1, params}).compiled.chainsPulls).to.equal(true);
       });
     }
   }
@@ -66,7 +66,7 @@ describe('adjoint: what a step back leaves', () => {
         };
       },
     });
-    expect(prepare(pendulums, initial, {scheme, dt: 0.1, t1: 1, params}).compiled.carriesOn).to.equal(false);
+    expect(prepare(pendulums, initial, {scheme, dt: 0.1, t1: 1, params}).compiled.chainsPulls).to.equal(false);
     const [carried, anew] = [gradient(scheme, 'end', 1), gradient(scheme, 'all', 1)];
     carried.forEach((value, i) => expect(value).to.be.closeTo(anew[i], 1e-13 * Math.max(...anew.map(Math.abs))));
   });

@@ -21,13 +21,13 @@ import {
 } from '../../lib/index.js';
 import type {SimulateOptions, System} from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
-import type {BufferName, Space, StepExecutable} from '../../lib/step/buffers.js';
-import {bufferInput, graphOf, kindOf, lasts} from '../../lib/step/buffers.js';
+import type {BufferName, BufferShape, StepExecutable} from '../../lib/step/buffers.js';
+import {bufferInput, graphOf, bufferKind, hasLifetime} from '../../lib/step/buffers.js';
 import {CompiledStep} from '../../lib/step/compiled.js';
 import {denseHessianPrograms} from '../../lib/step/dense-hessian-programs.js';
 import {hessianPrograms} from '../../lib/step/hessian-programs.js';
 import {historyTangentPrograms} from '../../lib/step/history-programs.js';
-import {wholeDense} from '../../lib/step/inside.js';
+import {denseWithoutInterpolant} from '../../lib/step/interpolant.js';
 import type {TracedStep} from '../../lib/step/traced-step.js';
 import {slow} from '../tiers.js';
 
@@ -56,7 +56,7 @@ function compiledFor(system: System, initial: Parameters<typeof prepare>[1], opt
   const solver = step.matrices.sweepSolver(linear);
   const {sequential, jacobian} = step.matrices;
   const whole = step.derived.step;
-  const dense = wholeDense(whole);
+  const dense = denseWithoutInterpolant(whole);
   new CompiledStep(prepared.start.traced, engine).forward(linear);
   step.forward(linear);
   step.forward(linear, 'narrow');
@@ -64,15 +64,15 @@ function compiledFor(system: System, initial: Parameters<typeof prepare>[1], opt
   if (step.implicit)
     void [
       step.products,
-      step.wholeProduct,
-      step.keptProduct,
+      step.fullProduct,
+      step.storedProduct,
       step.unrolled,
-      step.tangentLeft(directions, false),
-      step.tangentLeft(directions, true),
+      step.tangentResidual(directions, false),
+      step.tangentResidual(directions, true),
     ];
   void [
     step.adjoint(solver),
-    step.wholeAdjoint(solver),
+    step.fullAdjoint(solver),
     step.tangent(directions, solver),
     step.pullDerived,
     step.secondOrderDerived(directions),
@@ -159,7 +159,7 @@ describe('step: the table of buffers', () => {
       const {step, traced, own, groups} = compiled();
       const {functions, inputs, state, unknown, parameters} = traced;
       const {derived} = step;
-      const sizes: {readonly [S in Space]?: number} = {
+      const sizes: {readonly [S in BufferShape]?: number} = {
         number: 1,
         own,
         unknown: unknown.size,
@@ -167,8 +167,8 @@ describe('step: the table of buffers', () => {
         defect: inputs.defect?.size,
         events: functions.events?.size,
         inside: functions.inside?.size,
-        kept: step.kept.size,
-        layers: step.layers?.size,
+        kept: step.storage.size,
+        layers: step.activations?.size,
         states: states * state.size,
         times: states,
         observed: states * (functions.observed?.size ?? 0),
@@ -176,13 +176,13 @@ describe('step: the table of buffers', () => {
       let count = 0;
       // The first group is that of the step that begins the run, from the user's blocks to the whole state.
       groups.forEach((programs, at) => {
-        const ends: {readonly [S in Space]?: number} =
+        const ends: {readonly [S in BufferShape]?: number} =
           at === 0
             ? {...sizes, unknown: undefined, defect: undefined, kept: undefined, state: own, end: state.size}
             : {...sizes, state: state.size, end: state.size};
         for (const [program, graph] of Object.entries(programs)) {
           for (const [buffer, node] of named(graph)) {
-            const kind = kindOf(buffer);
+            const kind = bufferKind(buffer);
             expect(kind, `${program}: ${buffer}`).to.not.equal(undefined);
             if (kind === undefined) continue;
             const index = Number(buffer.split('.').pop());
@@ -196,7 +196,7 @@ describe('step: the table of buffers', () => {
             if (size === undefined) continue;
             count++;
             // pushObserved has one direction, and no axis for it.
-            const many = kind.along === true && program !== 'pushObserved' ? directions : 1;
+            const many = kind.batched === true && program !== 'pushObserved' ? directions : 1;
             expect(node.size, `${program}: ${buffer} is ${kind.shape}`).to.equal(many * size);
           }
         }
@@ -218,14 +218,15 @@ describe('step: the table of buffers', () => {
       for (const programs of compiled().groups) {
         for (const {outputs} of Object.values(programs)) {
           for (const {name: buffer, node} of outputs) {
-            const lifetime = kindOf(buffer)?.lifetime ?? 'call';
+            const lifetime = bufferKind(buffer)?.lifetime ?? 'call';
             if (!families.includes(buffer.split('.')[0])) continue;
             found++;
             for (const below of topological([node]))
               if (isOp(below, 'input'))
-                expect(lasts(below.attributes.name, lifetime), `${buffer} reads ${below.attributes.name}`).to.equal(
-                  true,
-                );
+                expect(
+                  hasLifetime(below.attributes.name, lifetime),
+                  `${buffer} reads ${below.attributes.name}`,
+                ).to.equal(true);
           }
         }
       }
@@ -258,7 +259,7 @@ describe('step: the table of buffers', () => {
     const other: StepExecutable<'pullStep'> = forward;
     expect(other).to.equal(forward);
     const right: BufferName[] = ['p.0', 'pCotangent.pullStep.3', 'dderived.1', 'z'];
-    expect(right.map(buffer => kindOf(buffer)?.shape)).to.deep.equal([
+    expect(right.map(buffer => bufferKind(buffer)?.shape)).to.deep.equal([
       'parameter',
       'parameter',
       'parameter',

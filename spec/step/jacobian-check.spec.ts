@@ -62,7 +62,7 @@ function runWith(
   const {compiled} = prepared;
   const {jacobian} = compiled.matrices;
   if (jacobian === undefined) throw new Error('an implicit step without a Jacobian');
-  Object.assign(compiled.matrices, {ownJacobian: change(jacobian)});
+  Object.assign(compiled.matrices, {cachedJacobian: change(jacobian)});
   const {error} = run(prepared);
   if (error !== undefined) throw error;
 }

@@ -53,7 +53,7 @@ function programsOf(scheme: Scheme): Programs {
   const {traced, compiled} = prepare(system, initial, options(scheme));
   return withParameterProgram({
     ...forwardPrograms(traced, compiled.matrices.matrix),
-    keep: graphOf({next: traced.functions.update, kept: compiled.kept.node}),
+    keep: graphOf({next: traced.functions.update, kept: compiled.storage.node}),
   });
 }
 
@@ -68,7 +68,7 @@ const work = (programs: Programs, name: string): number => countWork(programs[na
 
 /** The same numbers for both: smooth, and different in every place. */
 function fill(executable: Executable, seed: number): void {
-  for (const [k, name] of ['x', 'z', 'direction', 'last'].entries())
+  for (const [k, name] of ['x', 'z', 'direction', 'lastUnknown'].entries())
     executable.find(name)?.forEach((_, i, values) => (values[i] = Math.sin(seed + k + 1.7 * i)));
   executable.find('t')?.fill(0.3 + seed);
   executable.find('h')?.fill(0.05);

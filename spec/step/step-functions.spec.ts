@@ -8,7 +8,13 @@ import {topological} from '../../lib/graph/node.js';
 import {stepKey} from '../../lib/step/compiled.js';
 import {deriveStep} from '../../lib/step/derived.js';
 import {Layout} from '../../lib/step/layout.js';
-import {isPlain, plainStep, stepFacts, stepFromPlain, stepOf} from '../../lib/step/plain.js';
+import {
+  isSerializable,
+  serializeStep,
+  propertiesOf,
+  deserializeStep,
+  assembleStep,
+} from '../../lib/step/serialize-step.js';
 import {everyStep, functionsFrom, namedFunctions, stepFunctions, withReplaced} from '../../lib/step/step-functions.js';
 import type {TracedStep} from '../../lib/step/traced-step.js';
 
@@ -24,7 +30,7 @@ function stepWith(functions: ReadonlyMap<string, Node>): TracedStep {
   return {
     name: 'all',
     order: 2,
-    positionsAlone: true,
+    positionLevelOnly: true,
     state: layout,
     unknown: new Layout([{name: 'k', shape: [n], labels: ['a', 'b', 'c']}]),
     parameters: [{node: parameter}],
@@ -32,10 +38,10 @@ function stepWith(functions: ReadonlyMap<string, Node>): TracedStep {
     functions: functionsFrom(functions),
     observedShape: [1, n],
     linearized: true,
-    still: true,
-    ahead: true,
+    isEquilibrium: true,
+    usesTrialStep: true,
     evaluations: {start: 0, update: 0, residual: 0},
-    along: {errorOrder: 3, judged: Uint8Array.of(1, 0, 1), effects: {y: 1}},
+    errorInfo: {errorOrder: 3, errorMask: Uint8Array.of(1, 0, 1), stageErrorEffects: {y: 1}},
   };
 }
 
@@ -80,7 +86,10 @@ describe('step: the table of its functions', () => {
 
     it(`${name}: a message carries it`, () => {
       const step = differing(name);
-      const there = stepOf(stepFromPlain(structuredClone(plainStep(step))), structuredClone(stepFacts(step)));
+      const there = assembleStep(
+        deserializeStep(structuredClone(serializeStep(step))),
+        structuredClone(propertiesOf(step)),
+      );
       expect(sameKey(stepKey(there, interpreter), stepKey(step, interpreter))).to.equal(true);
       expect(sameKey(stepKey(there, interpreter), stepKey(whole, interpreter))).to.equal(false);
       expect({...there, inputs: undefined, parameters: undefined, functions: undefined}).to.deep.equal({
@@ -93,7 +102,7 @@ describe('step: the table of its functions', () => {
 
     it(`${name}: a function of the user's own keeps a step in its thread`, () => {
       const own = make('mapped', [x], {fn: 0}, [n], 'float');
-      expect([whole, stepWith(new Map(all).set(name, own))].map(isPlain)).to.deep.equal([true, false]);
+      expect([whole, stepWith(new Map(all).set(name, own))].map(isSerializable)).to.deep.equal([true, false]);
     });
   }
 

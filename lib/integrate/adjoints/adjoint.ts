@@ -66,7 +66,7 @@ export interface PreparedAdjoint {
 
 /** What lets worker threads make the runs. */
 export interface Threaded {
-  /** By which the other thread makes the same adjoint (plain.ts). */
+  /** By which the other thread makes the same adjoint (serialize-adjoint.ts). */
   readonly plain: PlainAdjoint;
   /** Threads gain time on the way back. */
   readonly gain: boolean;

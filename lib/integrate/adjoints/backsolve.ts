@@ -10,9 +10,9 @@ import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import {sizeOf} from '../../graph/node.js';
 import {auto} from '../../linear/index.js';
 import {compileStep} from '../../step/compiled.js';
-import {turned, turnedAll} from '../../step/clock.js';
+import {toUserTime, toUserTimes} from '../../step/time-direction.js';
 import {noRedundancy} from '../../step/context.js';
-import {equalBlocks} from '../../step/formulation.js';
+import {blocksOfShape} from '../../step/formulation.js';
 import {traceRun} from '../../step/trace-step.js';
 import type {Plan} from '../history/plan.js';
 import {readSpan} from '../history/plan.js';
@@ -73,7 +73,7 @@ function backsolve(asked: AskedStep, drift: number): PreparedAdjoint {
 
 /** State and adjoint, ready to run but for their values and times. */
 interface Augmented extends AdjointSystem {
-  readonly runnable: Omit<Runnable, 'given' | 'parameterValues' | 't0' | 'h0'>;
+  readonly runnable: Omit<Runnable, 'initialValues' | 'parameterValues' | 't0' | 'h0'>;
   /** By parameter of its step, that of the run. */
   readonly source: readonly number[];
 }
@@ -84,7 +84,7 @@ function augment({system, options, own, leaves, traced, engine}: AskedStep): Aug
   const {start, step} = traceRun(
     adjoint.system,
     options.scheme,
-    equalBlocks(adjoint.system, [adjoint.size]),
+    blocksOfShape(adjoint.system, [adjoint.size]),
     leaves,
     undefined,
     undefined,
@@ -136,7 +136,7 @@ class WayBack {
     private readonly drift: number,
   ) {
     this.now = new Float64Array(augmented.size);
-    this.times = turnedAll(runnable.traced, path.times);
+    this.times = toUserTimes(runnable.traced, path.times);
     const {size} = runnable.traced.state;
     this.sizes = runnable.traced.state.blocks
       .filter(({offset}) => offset < augmented.states)
@@ -144,7 +144,7 @@ class WayBack {
         let scale = Number.MIN_VALUE;
         for (let at = offset; at < path.states.length; at += size)
           for (let i = 0; i < width; i++) scale = Math.max(scale, Math.abs(path.states[at + i]));
-        for (let i = 0; i < width; i++) scale = Math.max(scale, Math.abs(runnable.given[offset + i]));
+        for (let i = 0; i < width; i++) scale = Math.max(scale, Math.abs(runnable.initialValues[offset + i]));
         return {offset, size: width, scale};
       });
   }
@@ -164,7 +164,7 @@ class WayBack {
         this.add(cotangents, k, scale);
         if (k > 0) this.back(k, k - 1, this.saved(k - 1));
       }
-      if (times.length > 0 && times[0] > runnable.t0) this.back(0, -1, runnable.given);
+      if (times.length > 0 && times[0] > runnable.t0) this.back(0, -1, runnable.initialValues);
       this.tell();
     }
     const result = runnable.parameterValues.map(({length}) => new Float64Array(length));
@@ -233,7 +233,7 @@ class WayBack {
     } = this;
     const done = run({
       ...runnable,
-      given: now,
+      initialValues: now,
       t0: grid.t0,
       h0: grid.length(0),
       parameterValues: source.map(i => parameterValues[i]),
@@ -250,7 +250,7 @@ class WayBack {
     throw new OptionError(
       'backsolve-failed',
       `backsolveAdjoint: from t = ${this.text(begin)} back to ${this.text(end)} state and adjoint could not be integrated (${status}). This system cannot be integrated backwards with these steps: use implicitAdjoint(). ${error?.message ?? ''}`,
-      {status, t: turned(this.runnable.traced, begin)},
+      {status, t: toUserTime(this.runnable.traced, begin)},
     );
   }
 
@@ -306,14 +306,14 @@ class WayBack {
       throw new OptionError(
         'backsolve-drift',
         `backsolveAdjoint: integrated backwards, the state at t = ${this.text(t)} differs from the saved one by ${text(share)} of its size, more than the allowed ${this.drift}. A gradient along this path is useless. Use implicitAdjoint(), save more states, or set backsolveAdjoint({drift: Infinity}) to see the gradient anyway.`,
-        {drift: share, t: turned(this.runnable.traced, t)},
+        {drift: share, t: toUserTime(this.runnable.traced, t)},
       );
     }
   }
 
   /** A time by the run's clock. */
   private text(t: number): string {
-    return text(turned(this.runnable.traced, t));
+    return text(toUserTime(this.runnable.traced, t));
   }
 
   /** In place of what an earlier pullback told. */

@@ -44,7 +44,7 @@ const method: AdjointMethod = {name, prepare: () => forward};
 
 function requireTangentMemory(prepared: Runnable): void {
   requireHistoryMemory(prepared);
-  const count = prepared.parameterValues.reduce((sum, {length}) => sum + length, prepared.given.length);
+  const count = prepared.parameterValues.reduce((sum, {length}) => sum + length, prepared.initialValues.length);
   const saved = savedCount(prepared.options);
   requireMemory(
     saved * count * prepared.traced.state.size * bytesPerNumber,

@@ -6,11 +6,11 @@ import {routinesOf} from '../../engine/routines.js';
 import {compile} from '../../routine/compile.js';
 import {programPart, valuePart, VectorParts} from '../../routine/parts.js';
 import type {Part} from '../../routine/routine.js';
-import type {BlockNumber} from '../../step/adaptive-block.js';
-import {adaptiveRoom, blockPlace} from '../../step/adaptive-block.js';
+import type {BlockNumber} from '../../step/adaptive-block-layout.js';
+import {adaptiveBlockSteps, controlIndex} from '../../step/adaptive-block-layout.js';
 import type {StepExecutable} from '../../step/buffers.js';
 import {loadParameters} from '../../step/context.js';
-import {rowStart} from '../../step/rows.js';
+import {rowHeaderSize} from '../../step/block-layout.js';
 import {unjudged} from '../algebraic.js';
 import {Pace} from '../pace.js';
 import type {Runnable} from '../runnable.js';
@@ -29,7 +29,7 @@ export function isPlain(prepared: Runnable, plan: Plan): boolean {
     && plan.breaks === undefined
     && plan.revisits !== true
     && redundancy.regularization === 0
-    && start.traced.ahead !== true
+    && start.traced.usesTrialStep !== true
     && (plan.saving.kind !== 'times' || traced.functions.dense !== undefined)
     && unjudged(prepared).length === 0
   );
@@ -70,23 +70,23 @@ export class Judge {
   /** The next step of a run; false where there is none. */
   propose(): boolean {
     const {pace, control} = this;
-    const t = control[blockPlace.t];
+    const t = control[controlIndex.t];
     if (pace === undefined || pace.done(t) || pace.exhausted) return false;
     const proposal = pace.propose(t);
     if (proposal === undefined) return false;
-    control[blockPlace.h] = proposal.h;
-    control[blockPlace.stop] = proposal.end;
+    control[controlIndex.h] = proposal.h;
+    control[controlIndex.stop] = proposal.end;
     return true;
   }
 
   readonly part: Part = valuePart(error => {
     const {pace, control} = this;
-    const h = control[blockPlace.h];
+    const h = control[controlIndex.h];
     if (error <= 1) {
       pace?.accept(h, error);
-      control[blockPlace.t] = control[blockPlace.stop];
+      control[controlIndex.t] = control[controlIndex.stop];
     } else {
-      pace?.reject(control[blockPlace.t], h, error);
+      pace?.reject(control[controlIndex.t], h, error);
       this.rejections++;
     }
     return this.propose() ? 1 : 0;
@@ -121,7 +121,7 @@ export class AdaptiveBlocks {
   /** undefined where steps are taken one by one. */
   static of(prepared: Runnable, plan: Plan): AdaptiveBlocks | undefined {
     const {compiled} = prepared;
-    if (!isPlain(prepared, plan) || !compiled.inBlocks || prepared.keeps !== undefined) return undefined;
+    if (!isPlain(prepared, plan) || !compiled.runsInBlocks || prepared.storage !== undefined) return undefined;
     return routinesOf(compiled.adaptiveSteps) === undefined ? undefined : new AdaptiveBlocks(prepared, plan);
   }
 
@@ -131,7 +131,7 @@ export class AdaptiveBlocks {
     const routines = routinesOf(executable);
     if (routines === undefined) throw new Error('programs in blocks are compiled');
     const {size} = traced.state;
-    [this.room, this.width] = [adaptiveRoom(size), rowStart + size];
+    [this.room, this.width] = [adaptiveBlockSteps(size), rowHeaderSize + size];
     const block = executable.buffer('block');
     this.rows = block.subarray(0, this.room * this.width);
     this.states = block.subarray(this.room * this.width);
@@ -141,7 +141,7 @@ export class AdaptiveBlocks {
     loadParameters(executable, prepared);
     const {onProgress, poll} = prepared.options;
     this.limit = new Pace(onProgress !== undefined || poll !== undefined);
-    this.control[blockPlace.every] = plan.saving.kind === 'steps' ? plan.saving.every : 0;
+    this.control[controlIndex.every] = plan.saving.kind === 'steps' ? plan.saving.every : 0;
     const arrays = {absolute: executable.buffer('blockAbsolute'), judged: executable.buffer('blockJudged')};
     setTolerances(arrays, plan, traced, this.control);
     this.judge = routines.once('judge', () => new Judge(this.control));
@@ -170,7 +170,7 @@ export class AdaptiveBlocks {
   }
 
   get(name: BlockNumber): number {
-    return this.control[blockPlace[name]];
+    return this.control[controlIndex[name]];
   }
 
   /** Refused attempts of the last block. */
@@ -179,7 +179,7 @@ export class AdaptiveBlocks {
   }
 
   private set(name: BlockNumber, value: number): void {
-    this.control[blockPlace[name]] = value;
+    this.control[controlIndex[name]] = value;
   }
 
   /**

@@ -7,10 +7,10 @@ import {historyAdjoint} from '../../adjoint/timed-pull.js';
 import {timedPulls} from '../../adjoint/timed-blocks.js';
 import {routinesOf} from '../../engine/routines.js';
 import {compile} from '../../routine/compile.js';
-import type {BlockNumber} from '../../step/adaptive-block.js';
-import {blockNumbers, blockPlace} from '../../step/adaptive-block.js';
+import type {BlockNumber} from '../../step/adaptive-block-layout.js';
+import {controlSize, controlIndex} from '../../step/adaptive-block-layout.js';
 import {parameterCotangent} from '../../step/parameter-names.js';
-import {rowStart} from '../../step/rows.js';
+import {rowHeaderSize} from '../../step/block-layout.js';
 import type {AskedCall, Room, RunCall} from '../run-call.js';
 import {clear, parameterList} from '../run-call.js';
 import type {Runnable} from '../runnable.js';
@@ -42,18 +42,18 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
   if (plan?.saving.kind !== 'times' || plan.resume !== undefined || !isPlain(prepared, plan)) return undefined;
   const {absolute, control, saving} = plan;
   if (control.first === 'auto' || absolute === undefined || grid.backwards === true) return undefined;
-  if (!known.areAlike || known.derived.parameters.length > 0) return undefined;
+  if (!known.isBatchable || known.derived.parameters.length > 0) return undefined;
   const {size} = traced.state;
   const {times} = saving;
-  const keeps = known.layers === undefined ? undefined : 'layers';
-  const width = rowStart + size + (known.layers?.size ?? 0);
-  const capacity = spare * known.transitions;
+  const storage = known.activations === undefined ? undefined : 'layers';
+  const width = rowHeaderSize + size + (known.activations?.size ?? 0);
+  const capacity = spare * known.expectedTransitions;
   if ((capacity + 1) * width * bytes > memory) return undefined;
   const start = startCall(prepared, room);
   if (start === undefined) return undefined;
-  const compiled = known.on(room.engine);
-  const forward = compiled.adaptiveRun(keeps);
-  const adjoint = historyAdjoint({...prepared, compiled, keeps});
+  const compiled = known.forEngine(room.engine);
+  const forward = compiled.adaptiveRun(storage);
+  const adjoint = historyAdjoint({...prepared, compiled, storage});
   const count = prepared.parameterValues.length;
   const asked = {
     rows: room.ask((capacity + 1) * width),
@@ -62,7 +62,7 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
     theta: room.ask(times.length),
     after: room.ask(1 + times.length),
     times: room.ask(times.length),
-    control: room.ask(blockNumbers),
+    control: room.ask(controlSize),
     absolute: room.ask(absolute.length),
     judged: room.ask(absolute.length),
     cotangent: room.ask(size),
@@ -101,9 +101,9 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
       }),
       forwards.memory,
     );
-    const power = traced.along?.errorOrder ?? traced.order + 1;
-    const set = (name: BlockNumber, value: number): void => void (arrays.control[blockPlace[name]] = value);
-    const get = (name: BlockNumber): number => arrays.control[blockPlace[name]];
+    const power = traced.errorInfo?.errorOrder ?? traced.order + 1;
+    const set = (name: BlockNumber, value: number): void => void (arrays.control[controlIndex[name]] = value);
+    const get = (name: BlockNumber): number => arrays.control[controlIndex[name]];
     const pullSteps = timedPulls(adjoint, backwards, {
       rows: arrays.rows,
       states: arrays.cotangents,
@@ -135,7 +135,7 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
         if (!judge.propose()) return false;
         attempts();
         // The state at the end follows the rows.
-        arrays.rows.set(x, get('rows') * width + rowStart);
+        arrays.rows.set(x, get('rows') * width + rowHeaderSize);
         return get('t') >= (plan.end ?? 0) && get('saved') === times.length - first;
       },
       pull() {

@@ -24,13 +24,13 @@ import {
   RoutineBuilder,
   sub,
 } from '../../routine/routine.js';
-import type {BlockNumber} from '../../step/adaptive-block.js';
-import {blockPlace, timeRounding} from '../../step/adaptive-block.js';
-import {rowStart} from '../../step/rows.js';
+import type {BlockNumber} from '../../step/adaptive-block-layout.js';
+import {controlIndex, timeRoundoff} from '../../step/adaptive-block-layout.js';
+import {rowHeaderSize} from '../../step/block-layout.js';
 import type {StepParts} from '../step-text.js';
 import {writeAttempt} from '../step-text.js';
 
-/** Arrays of a block (step/adaptive-block.ts). */
+/** Arrays of a block (step/adaptive-block-layout.ts). */
 export interface AdaptiveRoom {
   readonly control: Float64Array;
   /** Room for `capacity` rows: time, length, state, and the layers where these are kept. */
@@ -65,12 +65,12 @@ export interface AdaptiveParts {
 export function attemptsRoutine({step, error, judge, between, dense}: AdaptiveParts, room: AdaptiveRoom): Routine {
   const {control, rows, layers, stiffness, x, next, kernels} = room;
   const size = x.length;
-  const width = rowStart + size + (layers?.length ?? 0);
+  const width = rowHeaderSize + size + (layers?.length ?? 0);
   const b = new RoutineBuilder();
-  const at = (name: BlockNumber): Element => element(control, blockPlace[name]);
+  const at = (name: BlockNumber): Element => element(control, controlIndex[name]);
   const [t, h, stop] = [at('t'), at('h'), at('stop')];
   const leave = (): void => b.return(0);
-  const smallest = (time: Value): Value => mul(timeRounding, max(abs(time), Number.MIN_VALUE / timeRounding));
+  const smallest = (time: Value): Value => mul(timeRoundoff, max(abs(time), Number.MIN_VALUE / timeRoundoff));
 
   /** A saved state in the last step, at its end or at θ within. */
   const save = (from: Float64Array, theta: Value): void => {
@@ -125,8 +125,9 @@ export function attemptsRoutine({step, error, judge, between, dense}: AdaptivePa
     const row = b.local(mul(at('rows'), width));
     b.set(element(rows, row), t);
     b.set(element(rows, add(row, 1)), h);
-    b.copy(place(rows, add(row, rowStart)), place(x), size, kernels);
-    if (layers !== undefined) b.copy(place(rows, add(row, rowStart + size)), place(layers), layers.length, kernels);
+    b.copy(place(rows, add(row, rowHeaderSize)), place(x), size, kernels);
+    if (layers !== undefined)
+      b.copy(place(rows, add(row, rowHeaderSize + size)), place(layers), layers.length, kernels);
     if (stiffness !== undefined) b.set(element(stiffness.to, at('rows')), element(stiffness.from));
     b.copy(place(x), place(next), size, kernels);
     b.increment(at('rows'));

@@ -4,7 +4,7 @@
  */
 import {timesBetween, type Breaks} from '../../system/breaks.js';
 import type {Event} from '../../system/events.js';
-import {turnedAll} from '../../step/clock.js';
+import {toUserTimes} from '../../step/time-direction.js';
 import type {TracedRun} from '../../step/traced-step.js';
 import type {Grid} from '../grid.js';
 import {gridStep} from '../grid.js';
@@ -63,7 +63,7 @@ export function plannedBreaks(
   const end = isAdaptive ? (plan?.end ?? Infinity) : grid.time(grid.steps);
   const between = (times: (breaks: Breaks) => Float64Array): Float64Array =>
     timesBetween(
-      [...breaks].map(one => turnedAll(grid, times(one))),
+      [...breaks].map(one => toUserTimes(grid, times(one))),
       grid.t0,
       end,
     );

@@ -6,7 +6,7 @@ import {shown} from '../../checks.js';
 import {OptionError} from '../../errors.js';
 import {routinesOf} from '../../engine/routines.js';
 import type {Part} from '../../routine/routine.js';
-import {blockPlace} from '../../step/adaptive-block.js';
+import {controlIndex} from '../../step/adaptive-block-layout.js';
 import type {StepExecutable} from '../../step/buffers.js';
 import type {TracedStep} from '../../step/traced-step.js';
 import type {Status} from '../counters.js';
@@ -33,20 +33,20 @@ export class ErrorEstimate {
    */
   constructor(
     private readonly integrator: Integrator,
-    {along, order}: TracedStep,
+    {errorInfo, order}: TracedStep,
     private readonly absolute: Float64Array,
     private readonly control: Pick<StepControl, 'rtol' | 'norm'>,
     private readonly ahead: boolean,
     unjudged: readonly number[] = [],
   ) {
-    this.judged = along?.judged;
+    this.judged = errorInfo?.errorMask;
     if (unjudged.length > 0) {
       this.judged = this.judged?.slice() ?? new Uint8Array(absolute.length).fill(1);
       this.doubledJudges = new Uint8Array(absolute.length).fill(1);
       for (const i of unjudged) this.judged[i] = this.doubledJudges[i] = 0;
     }
     this.order = order;
-    this.power = along?.errorOrder ?? order + 1;
+    this.power = errorInfo?.errorOrder ?? order + 1;
   }
 
   /**
@@ -164,12 +164,12 @@ const norms = new WeakMap<Float64Array, ErrorNorm>();
 export function setTolerances(
   {absolute, judged}: ErrorArrays,
   {control: {rtol, norm}, absolute: asked}: Plan,
-  {along}: TracedStep,
+  {errorInfo}: TracedStep,
   control: Float64Array,
 ): void {
   absolute.set(asked ?? []);
-  judged.set(along?.judged ?? judged.fill(1));
-  control[blockPlace.rtol] = rtol;
+  judged.set(errorInfo?.errorMask ?? judged.fill(1));
+  control[controlIndex.rtol] = rtol;
   if (norm === undefined) norms.delete(absolute);
   else norms.set(absolute, norm);
   const count = Math.max(
@@ -177,5 +177,5 @@ export function setTolerances(
     1,
   );
   // None are counted for a norm of one's own, which is a function of JavaScript.
-  control[blockPlace.judged] = norm === undefined ? count : 0;
+  control[controlIndex.judged] = norm === undefined ? count : 0;
 }

@@ -73,11 +73,11 @@ export class Integrator {
   ) {
     const {x, record} = startRun(prepared, counters);
     this.start = record;
-    this.begun = prepared.resumed === true ? undefined : {given: prepared.given, jumped: false};
+    this.begun = prepared.resumed === true ? undefined : {given: prepared.initialValues, jumped: false};
     this.stepper = new Stepper(prepared, x, false, repeatable, counters);
     this.stepper.differentiated = repeatable;
     this.state = this.stepper.state;
-    this.passing = prepared.keeps === 'layers' && prepared.options.plan?.events.length === 0;
+    this.passing = prepared.storage === 'layers' && prepared.options.plan?.events.length === 0;
     this.ownSize = prepared.start.traced.inputs.x.size;
   }
 
@@ -164,7 +164,7 @@ export class Integrator {
     executable.run(`jump.${event}`);
     const before = this.own(state);
     const given = executable.buffer('given').slice();
-    state.set(startRun({...prepared, given, t0: t, h0: h}, this.counters, checked ? before : 'taken').x);
+    state.set(startRun({...prepared, initialValues: given, t0: t, h0: h}, this.counters, checked ? before : 'taken').x);
     this.begun = {given, jumped: true};
   }
 
@@ -176,9 +176,9 @@ export class Integrator {
   /** The start made anew for a first step of length h, where it is the present state and depends on that: as a new array, and whether a jump made it. */
   startAgain(t: number, h: number): {readonly x: Float64Array; readonly jumped: boolean} | undefined {
     const {begun, prepared} = this;
-    if (begun === undefined || prepared.start.traced.ahead !== true) return undefined;
+    if (begun === undefined || prepared.start.traced.usesTrialStep !== true) return undefined;
     const {x, record} = startRun(
-      {...prepared, given: begun.given, t0: t, h0: h},
+      {...prepared, initialValues: begun.given, t0: t, h0: h},
       this.counters,
       begun.jumped ? 'taken' : undefined,
     );
@@ -201,5 +201,5 @@ export function restart(
   prepared: Runnable,
   counters: Counters,
 ): (given: Float64Array, t: number, h: number) => {x: Float64Array; record: StepRecord} {
-  return (given, t, h) => startRun({...prepared, given, t0: t, h0: h}, counters, 'taken');
+  return (given, t, h) => startRun({...prepared, initialValues: given, t0: t, h0: h}, counters, 'taken');
 }

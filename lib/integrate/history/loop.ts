@@ -5,7 +5,7 @@
  */
 import {StepHistory} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';
-import {turned} from '../../step/clock.js';
+import {toUserTime} from '../../step/time-direction.js';
 import type {PlannedEvent} from './plan.js';
 import {stopsOf} from './plan.js';
 import {FailedStart, historyFailure, started} from '../failure.js';
@@ -26,7 +26,7 @@ import type {Pace} from './pace.js';
 import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
 import {evaluationsOfFirst, firstStep} from './first-step.js';
-import {rowStart} from '../../step/rows.js';
+import {rowHeaderSize} from '../../step/block-layout.js';
 import {AdaptiveBlocks} from './adaptive-blocks.js';
 import {EventLog} from './records.js';
 import {Saver} from './saver.js';
@@ -122,7 +122,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
         traced,
         plan.absolute,
         plan.control,
-        prepared.start.traced.ahead === true,
+        prepared.start.traced.usesTrialStep === true,
         unjudged(prepared),
       );
       this.pace = new AdaptivePace(
@@ -367,7 +367,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
     if (!(share > mostStretched)) return;
     this.isStretched = true;
     log.warnings.push(
-      `The step of ${prepared.traced.name} from t = ${Number(turned(prepared.traced, t).toPrecision(6))} is ${share.toPrecision(2)} times as long as the one before it, from an event to the grid, and takes over the rate at which that one changed its algorithmic acceleration: the motion from there on may be off, and derivatives far more. Take another dt, adaptive steps, or newmark(), which carries no such rate.`,
+      `The step of ${prepared.traced.name} from t = ${Number(toUserTime(prepared.traced, t).toPrecision(6))} is ${share.toPrecision(2)} times as long as the one before it, from an event to the grid, and takes over the rate at which that one changed its algorithmic acceleration: the motion from there on may be off, and derivatives far more. Take another dt, adaptive steps, or newmark(), which carries no such rate.`,
     );
   }
 
@@ -387,7 +387,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
     if (companion?.together !== undefined && companion.together(n) >= count) companion.record?.appendRows(given, count);
     else if (companion !== undefined)
       for (let k = 0; k < count; k++) {
-        const x = rows.subarray(k * width + rowStart, (k + 1) * width);
+        const x = rows.subarray(k * width + rowHeaderSize, (k + 1) * width);
         this.record(n + k, rows[k * width], rows[k * width + 1], x, undefined);
       }
   }

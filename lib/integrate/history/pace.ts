@@ -1,5 +1,5 @@
 /** The next step of a run: along the grid, or as long as its error allows. */
-import {timeRounding} from '../../step/adaptive-block.js';
+import {timeRoundoff} from '../../step/adaptive-block-layout.js';
 import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
 import type {GridPlace} from '../run-state.js';
@@ -36,7 +36,7 @@ export interface Pace {
 }
 
 export const smallestStep = (t: number): number =>
-  timeRounding * Math.max(Math.abs(t), Number.MIN_VALUE / timeRounding);
+  timeRoundoff * Math.max(Math.abs(t), Number.MIN_VALUE / timeRoundoff);
 
 /** Steps that fail are halved down to dt/2^10 where Newton's options say so, as on the plain grid. */
 const deepestHalving = 10;

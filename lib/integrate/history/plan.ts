@@ -1,8 +1,8 @@
 /** The plan of a run with adaptive steps, events, or states saved between its steps. */
 import {OptionError} from '../../errors.js';
 import {shown} from '../../checks.js';
-import type {Directed} from '../../step/clock.js';
-import {turned} from '../../step/clock.js';
+import type {TimeDirection} from '../../step/time-direction.js';
+import {toUserTime} from '../../step/time-direction.js';
 import type {Event} from '../../system/events.js';
 import type {StepControl} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
@@ -85,7 +85,7 @@ export function readTimes(
   t0: number,
   end: number,
   nearest: (time: number) => number | undefined,
-  direction: Directed,
+  direction: TimeDirection,
 ): Float64Array {
   times.forEach((time, i) => {
     if (typeof time !== 'number' || !Number.isFinite(time))
@@ -99,8 +99,8 @@ export function readTimes(
     if (time < t0 || time > end)
       throw new OptionError(
         'bad-save',
-        `saveAt: ${turned(direction, times[i])} does not lie in the run, from t = ${turned(direction, t0)} to ${turned(direction, Number(end.toPrecision(12)))}.`,
-        {index: i, time: turned(direction, times[i])},
+        `saveAt: ${toUserTime(direction, times[i])} does not lie in the run, from t = ${toUserTime(direction, t0)} to ${toUserTime(direction, Number(end.toPrecision(12)))}.`,
+        {index: i, time: toUserTime(direction, times[i])},
       );
   }
   requireOrder(read, times, direction);

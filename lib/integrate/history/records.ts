@@ -1,7 +1,7 @@
 /** Events in a trajectory, and the check for events that repeat without time passing. */
 import {EventError} from '../../errors.js';
-import type {Directed} from '../../step/clock.js';
-import {turned} from '../../step/clock.js';
+import type {TimeDirection} from '../../step/time-direction.js';
+import {toUserTime} from '../../step/time-direction.js';
 import type {Block} from '../../step/layout.js';
 import type {PlannedEvent} from './plan.js';
 
@@ -36,7 +36,7 @@ export class EventLog {
   constructor(
     private readonly events: readonly PlannedEvent[],
     private readonly blocks: readonly Block[],
-    private readonly way: Directed,
+    private readonly way: TimeDirection,
   ) {
     this.recent = events.map(() => []);
   }
@@ -114,7 +114,7 @@ export class EventLog {
     return new EventError(
       'chatter',
       `${this.title(index)} happened ${times.length} times since t = ${this.short(times[0])}, ever faster, and again at ${this.short(t)}. Something comes to rest by ever smaller jumps. Model its rest by a unilateral constraint, a jump that ends the motion, or an event that stops the run.`,
-      {event: index, t: turned(this.way, t), first: turned(this.way, times[0]), count: times.length},
+      {event: index, t: toUserTime(this.way, t), first: toUserTime(this.way, times[0]), count: times.length},
     );
   }
 
@@ -123,12 +123,12 @@ export class EventLog {
     return new EventError(
       'chatter',
       `After the jump of ${this.title(index)} at t = ${this.short(t)} its function stays at zero and then crosses it: the jump does not end the crossing. For a body that rests on a surface, use a unilateral constraint, or an event that stops the run.`,
-      {event: index, t: turned(this.way, t)},
+      {event: index, t: toUserTime(this.way, t)},
     );
   }
 
   /** A time by the clock as the user's, without the digits of its rounding. */
   private short(t: number): string {
-    return String(Number(turned(this.way, t).toPrecision(12)));
+    return String(Number(toUserTime(this.way, t).toPrecision(12)));
   }
 }

@@ -2,7 +2,7 @@
  * Whether step lengths are limited by the scheme's stability and not by their error (Hairer & Wanner, Solving
  * ODEs II, §IV.2): h|λ| is repeatedly at the border of the stability region.
  */
-import {turned} from '../../step/clock.js';
+import {toUserTime} from '../../step/time-direction.js';
 import type {TracedStep} from '../../step/traced-step.js';
 
 /** Hairer and Wanner's DOPRI5: after so many steps at the border a problem is called stiff, */
@@ -40,6 +40,6 @@ export class StiffnessWatch {
   }
 
   private told(): string {
-    return `From t = ${Number(turned(this.scheme, this.since).toPrecision(6))} on the steps of ${this.scheme.name} are as short as its stability asks, not its error: the problem is stiff there. Take an implicit scheme, as kvaerno5() or radauIIA5().`;
+    return `From t = ${Number(toUserTime(this.scheme, this.since).toPrecision(6))} on the steps of ${this.scheme.name} are as short as its stability asks, not its error: the problem is stiff there. Take an implicit scheme, as kvaerno5() or radauIIA5().`;
   }
 }

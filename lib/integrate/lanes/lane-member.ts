@@ -3,7 +3,7 @@ import {StepRecord} from '../../adjoint/record.js';
 import type {StiffgradError} from '../../errors.js';
 import type {Counters, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
-import {failedStep} from '../../step/failed-step.js';
+import {stepError} from '../../step/failed-step.js';
 import {FailedStart, historyFailure} from '../failure.js';
 import {errorShare} from '../history/error-estimate.js';
 import {evaluationsOfFirst} from '../history/first-step.js';
@@ -65,7 +65,7 @@ export class LaneMember {
         ? new GridPace(grid, false)
         : new AdaptivePace(
             plan.control,
-            traced.along?.errorOrder ?? traced.order + 1,
+            traced.errorInfo?.errorOrder ?? traced.order + 1,
             false,
             first,
             plan.end,
@@ -111,7 +111,7 @@ export class LaneMember {
     const finite = next.every(Number.isFinite);
     let error = 0;
     if (finite && plan.absolute !== undefined && rows.error !== undefined)
-      error = errorShare(rows.error, 1, x, next, plan.absolute, plan.control, prepared.traced.along?.judged);
+      error = errorShare(rows.error, 1, x, next, plan.absolute, plan.control, prepared.traced.errorInfo?.errorMask);
     if (!finite || !(error <= 1)) {
       const cause = finite ? 'error' : 'not-finite';
       counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
@@ -132,8 +132,8 @@ export class LaneMember {
   result(state: Float64Array, milliseconds: number): Run {
     const {saver, counters, pace, stiff, prepared, t} = this;
     counters.steps = this.taken;
-    const begun = new StepRecord(prepared.given.length, 0, 1);
-    begun.append(prepared.t0, prepared.h0, prepared.given, undefined);
+    const begun = new StepRecord(prepared.initialValues.length, 0, 1);
+    begun.append(prepared.t0, prepared.h0, prepared.initialValues, undefined);
     return {
       states: saver.states,
       ...inUserTime(prepared.traced, {times: saver.times, events: []}),
@@ -179,7 +179,7 @@ export class LaneMember {
     } = this;
     const rowName = (row: number): string => traced.state.rowName(row);
     this.status = 'not-finite';
-    this.error = failedStep({
+    this.error = stepError({
       status: 'not-finite',
       step: taken,
       t,

@@ -41,13 +41,13 @@ export function runLanes(
   const begin = performance.now();
   const loop = new LaneLoop(step, members, memory, inMember);
   // Parameters of the members' own stay where they are until all lanes are done with them.
-  const size = step.own.size > 0 ? step.lanes : members.length;
+  const size = step.perMember.size > 0 ? step.lanes : members.length;
   for (let from = 0; from < members.length; from += size) loop.run(from, Math.min(from + size, members.length));
   const each = (performance.now() - begin) / members.length;
   const runs = loop.done.map(({member, end}) => member.result(end, each));
   const {record} = loop;
   if (record === undefined) return {runs};
-  step.compiled.transitions = record.count;
+  step.compiled.expectedTransitions = record.count;
   const paths = loop.done.map(({member: {saver, taken}, end}, i) => ({
     count: taken,
     saved: {after: saver.after, theta: saver.theta},
@@ -96,7 +96,7 @@ class LaneLoop {
     this.layers = forward.find('layers');
     if (memory !== undefined) {
       const size = traced.state.size / lanes;
-      this.record = new LaneRecord(lanes, size, this.layers?.length ?? 0, compiled.transitions, memory);
+      this.record = new LaneRecord(lanes, size, this.layers?.length ?? 0, compiled.expectedTransitions, memory);
     }
     const [x, next] = [this.x, forward.buffer('next')].map(buffer => laneViews(buffer, lanes));
     const [error, stiffness] = (['E', 'stiffness'] as const).map(name => {
@@ -238,7 +238,7 @@ class LaneLoop {
         throw this.inMember(error, member);
       }
     };
-    if (start === 'given') return members.slice(from, to).map(({given}) => given);
+    if (start === 'given') return members.slice(from, to).map(({initialValues}) => initialValues);
     if (start === 'one by one') return Array.from({length: to - from}, (_, i) => own(from + i));
     const executable = start.compiled.forward(auto());
     loadParameters(executable, {parameterValues, redundancy: noRedundancy});
@@ -249,7 +249,7 @@ class LaneLoop {
     for (let first = from; first < to; first += lanes) {
       for (let l = 0; l < lanes; l++) {
         const member = members[first + l < to ? first + l : first];
-        x[l].set(member.given);
+        x[l].set(member.initialValues);
         if (t !== undefined) t[l] = member.t0;
         if (h !== undefined) h[l] = member.h0;
       }

@@ -2,10 +2,10 @@
 import type {Directions} from '../../adjoint/directions.js';
 import type {PlainRecord} from '../../adjoint/record.js';
 import type {Engine} from '../../engine/engine.js';
-import type {SerializedNewton} from '../../newton/serialize.js';
-import type {Learned} from '../../step/matrices.js';
+import type {SerializedNewton} from '../../newton/serialize-newton.js';
+import type {PivotStates} from '../../step/matrices.js';
 import type {Redundancy} from '../../step/context.js';
-import type {PlainStep, StepFacts} from '../../step/plain.js';
+import type {SerializedStep, StepProperties} from '../../step/serialize-step.js';
 import type {PlainAdjoint} from '../../integrate/adjoints/adjoint.js';
 import type {PlainKept} from '../../integrate/path.js';
 import type {GridOptions, Progress} from '../../integrate/grid.js';
@@ -16,10 +16,10 @@ import type {PlainError} from './plain-error.js';
 export interface Task {
   /** The number of a step that was sent before. */
   readonly step: number;
-  readonly facts: StepFacts;
+  readonly facts: StepProperties;
   /** The same of the step that begins the run. */
   readonly first: number;
-  readonly firstFacts: StepFacts;
+  readonly firstFacts: StepProperties;
   readonly engine: 'auto' | 'wasm' | 'wasmSingle' | 'interpreter';
   readonly t0: number;
   readonly grid: GridOptions;
@@ -47,7 +47,7 @@ export interface PlainPath {
   readonly times: Float64Array;
   readonly completed: number;
   readonly kept?: PlainKept;
-  readonly history?: Learned;
+  readonly history?: PivotStates;
   /** The step that began the run. */
   readonly start: PlainRecord;
   readonly redundancy: Redundancy;
@@ -72,7 +72,7 @@ export interface PlainGradient {
 }
 
 export type Request =
-  | {readonly kind: 'step'; readonly step: number; readonly plain: PlainStep}
+  | {readonly kind: 'step'; readonly step: number; readonly plain: SerializedStep}
   | {readonly kind: 'drop'; readonly step: number}
   | {readonly kind: 'task'; readonly task: number; readonly plain: Task}
   | {readonly kind: 'end'; readonly task: number}

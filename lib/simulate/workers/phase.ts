@@ -3,7 +3,7 @@
  * in the members'; after a failure only members before it are still of interest, so that the error told
  * is always that of the first member that has one.
  */
-import type {PlainStep} from '../../step/plain.js';
+import type {SerializedStep} from '../../step/serialize-step.js';
 import {Interest} from '../abort.js';
 import type {Answer, Request, Task} from './messages.js';
 
@@ -15,7 +15,7 @@ export interface Assignment {
 export interface Work<A> {
   readonly workers: number;
   readonly task: Task;
-  readonly step: (number: number) => PlainStep;
+  readonly step: (number: number) => SerializedStep;
   readonly count: number;
   /** Members to do, ascending. */
   readonly members: readonly number[];
@@ -36,7 +36,7 @@ export interface Phase {
   readonly id: number;
   readonly workers: number;
   readonly task: Task;
-  readonly step: (number: number) => PlainStep;
+  readonly step: (number: number) => SerializedStep;
   readonly done: boolean;
   /** The next member to give out. */
   next(): number | undefined;
@@ -63,7 +63,7 @@ export class PhaseOf<A> implements Phase {
   readonly id = ++phaseCount;
   readonly workers: number;
   readonly task: Task;
-  readonly step: (number: number) => PlainStep;
+  readonly step: (number: number) => SerializedStep;
   /** By member. */
   readonly outcomes: (Outcome<A> | undefined)[];
   /** Settles when the phase is done: all answers are in, or what threw in a callback. */

@@ -4,7 +4,7 @@
  * beside the one it works on, so that it never waits itself.
  */
 import type {CompiledStep} from '../../step/compiled.js';
-import type {PlainStep} from '../../step/plain.js';
+import type {SerializedStep} from '../../step/serialize-step.js';
 import type {Channel} from './channel.js';
 import {openChannel} from './channel.js';
 import type {Answer, Reply, Task} from './messages.js';
@@ -39,7 +39,7 @@ class PoolWorker {
   constructor(readonly channel: Channel) {}
 
   /** The steps of a task, and what its jobs have in common, where they are not there yet. */
-  introduce(id: number, task: Task, step: (number: number) => PlainStep): void {
+  introduce(id: number, task: Task, step: (number: number) => SerializedStep): void {
     const {steps, tasks, channel} = this;
     if (tasks.has(id)) return;
     for (const number of [task.first, task.step]) {

@@ -6,15 +6,15 @@ import {automatic} from '../../engine/automatic.js';
 import type {Engine} from '../../engine/engine.js';
 import {interpreter} from '../../engine/interpreter.js';
 import {wasm, wasmSingle} from '../../engine/wasm/wasm.js';
-import {deserializeNewton} from '../../newton/serialize.js';
+import {deserializeNewton} from '../../newton/serialize-newton.js';
 import {CompiledStep} from '../../step/compiled.js';
 import type {StepPrograms} from '../../step/context.js';
 import {noRedundancy} from '../../step/context.js';
-import type {PlainStep, StepFacts, StepGraph} from '../../step/plain.js';
-import {stepFromPlain, stepOf} from '../../step/plain.js';
+import type {SerializedStep, StepProperties, StepGraph} from '../../step/serialize-step.js';
+import {deserializeStep, assembleStep} from '../../step/serialize-step.js';
 import {polling} from '../abort.js';
 import type {PreparedAdjoint} from '../../integrate/adjoints/adjoint.js';
-import {adjointOf} from '../../integrate/adjoints/plain.js';
+import {adjointOf} from '../../integrate/adjoints/serialize-adjoint.js';
 import {readGrid} from '../../integrate/grid.js';
 import type {Progress} from '../../integrate/grid.js';
 import {run} from '../../integrate/run.js';
@@ -31,7 +31,7 @@ const engines: Readonly<Record<Task['engine'], Engine>> = {auto: automatic, wasm
 
 interface KnownStep {
   readonly graph: StepGraph;
-  readonly checked: PlainStep['checked'];
+  readonly checked: SerializedStep['checked'];
   /** Made when the first task says for which engine. */
   compiled?: CompiledStep;
 }
@@ -48,10 +48,10 @@ export function serve(post: Post): (request: Request) => void {
   const tasks = new Map<number, KnownTask>();
   const prepare = (plain: Task): KnownTask => {
     const engine = engines[plain.engine];
-    const programsOf = (step: number, facts: StepFacts): StepPrograms => {
+    const programsOf = (step: number, facts: StepProperties): StepPrograms => {
       const known = steps.get(step);
       if (known === undefined) throw new Error(`step ${step} is not here`);
-      const traced = stepOf(known.graph, facts);
+      const traced = assembleStep(known.graph, facts);
       known.compiled ??= new CompiledStep(traced, engine, known.checked);
       return {traced, compiled: known.compiled};
     };
@@ -63,7 +63,7 @@ export function serve(post: Post): (request: Request) => void {
       start: programsOf(plain.first, plain.firstFacts),
       redundancy: noRedundancy,
       engine,
-      given: new Float64Array(0),
+      initialValues: new Float64Array(0),
       parameterValues: plain.parameters,
       coordinates: plain.coordinates,
       t0: grid.t0,
@@ -97,7 +97,7 @@ export function serve(post: Post): (request: Request) => void {
       adjoint,
       runnable: {
         ...runnable,
-        given: start.given,
+        initialValues: start.given,
         parameterValues,
         options: {...runnable.options, onProgress, poll: polling(plain.interest, member)},
       },
@@ -106,7 +106,7 @@ export function serve(post: Post): (request: Request) => void {
   const answer = (request: Request): void => {
     switch (request.kind) {
       case 'step':
-        steps.set(request.step, {graph: stepFromPlain(request.plain), checked: request.plain.checked});
+        steps.set(request.step, {graph: deserializeStep(request.plain), checked: request.plain.checked});
         return;
       case 'drop':
         steps.delete(request.step);

@@ -1,5 +1,5 @@
 /**
- * What explicit steps keep of their layers beside their states (step/kept.ts), against the same runs that keep states alone: values and gradients
+ * What explicit steps keep of their layers beside their states (step/stored-for-backward.ts), against the same runs that keep states alone: values and gradients
  * to the bit in double precision, with dense output, events and jumps, halves of steps, and a budget that holds few steps.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -52,8 +52,8 @@ describe('simulate: what steps keep of their layers', () => {
           const own: Engine = {...engine, name: `${engine.name}, layers ${keepsLayers}`};
           const options: SimulateOptions = {...run, engine: own};
           const {compiled} = prepare(system, initial, options);
-          if (!keepsLayers) Object.defineProperty(compiled, 'layers', {value: undefined});
-          expect(compiled.layers === undefined).to.equal(!keepsLayers);
+          if (!keepsLayers) Object.defineProperty(compiled, 'activations', {value: undefined});
+          expect(compiled.activations === undefined).to.equal(!keepsLayers);
           const {trajectory, pullback} = simulate.vjp(system, initial, options);
           const values = [...trajectory.values('y')];
           const {initial: start, variables} = pullback({y: values.map((_, i) => Math.cos(i))});

@@ -43,8 +43,8 @@ describe('step: what is kept of a step', () => {
   const options: SimulateOptions = {scheme: implicitMidpoint(), dt: 0.1, steps: 4, params: {k: [3, 4, 5, 6, 7]}};
 
   it('is twice the positions at the midpoint, of a chain: n numbers for 3n', () => {
-    const prepared = {...prepare(chain(n), start(n), options), keeps: 'narrow' as const};
-    expect(prepared.compiled.kept.size).to.equal(n);
+    const prepared = {...prepare(chain(n), start(n), options), storage: 'narrow' as const};
+    expect(prepared.compiled.storage.size).to.equal(n);
     const {q, v} = start(n);
     const stepper = new Stepper(prepared, Float64Array.from([...q, ...v]), false, true);
     stepper.record = new StepRecord(n, 0, 1);
@@ -69,8 +69,8 @@ describe('step: what is kept of a step', () => {
     expect([keeping.has('keep'), keeping.has('update')]).to.deep.equal([true, false]);
     expect(compiled.forward(newton.linear).has('update')).to.equal(true);
     // Steps with and without a record are one step, to the last bit.
-    const ends = [undefined, 'narrow' as const].map(keeps => {
-      const stepper = new Stepper({...prepared, keeps}, Float64Array.of(1, 2), false, true);
+    const ends = [undefined, 'narrow' as const].map(storage => {
+      const stepper = new Stepper({...prepared, storage}, Float64Array.of(1, 2), false, true);
       for (let k = 0; k < 3; k++) expect(stepper.attempt(0.1 * k, 0.1)).to.equal('completed');
       return [...stepper.state];
     });
@@ -87,7 +87,7 @@ describe('step: what is kept of a step', () => {
       {y: [1, 2]},
       {scheme: explicitEuler(), dt: 0.1, steps: 3},
     );
-    expect(prepared.compiled.kept.size).to.equal(0);
+    expect(prepared.compiled.storage.size).to.equal(0);
     const {pullback, trajectory} = simulate.vjp(
       ode(({y}) => tf.mul(y, -2)),
       {y: [1, 2]},
@@ -114,17 +114,17 @@ describe('step: what is kept of a step', () => {
         const state = new Float64Array(traced.state.size);
         state.set([...q, ...v]);
         const pulled = ([true, false] as const).map(narrow => {
-          const context = {...prepared, keeps: narrow ? ('narrow' as const) : undefined};
+          const context = {...prepared, storage: narrow ? ('narrow' as const) : undefined};
           const stepper = new Stepper(context, state, false, true);
           stepper.record = narrow
-            ? new StepRecord(compiled.kept.size, 0, 1)
+            ? new StepRecord(compiled.storage.size, 0, 1)
             : new StepRecord(traced.state.size, traced.unknown.size, 1);
           expect(stepper.attempt(0, 0.1)).to.equal('completed');
           const executable = narrow
             ? compiled.adjoint(directSolver(linear))
-            : compiled.wholeAdjoint(directSolver(linear));
+            : compiled.fullAdjoint(directSolver(linear));
           loadParameters(executable, context);
-          const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
+          const cotangents = new ParameterCotangents(context, executable, compiled.canAccumulate);
           const xCotangent = Float64Array.from(state, (_, i) => Math.cos(i));
           implicitPull(context, executable, cotangents)(stepper.record, 0, xCotangent, true);
           return [...xCotangent, ...cotangents.finish()[0]];
@@ -149,17 +149,17 @@ describe('step: what is kept of a step', () => {
         const {compiled, traced, linear} = prepared;
         // Of four stages, what goes into three layers, and of the hidden ones what their derivative is made of beside that.
         const beside = activation === 'softplus' ? 2 * hidden : 0;
-        expect(compiled.kept.size).to.equal(4 * rows * (2 + 2 * hidden + beside));
+        expect(compiled.storage.size).to.equal(4 * rows * (2 + 2 * hidden + beside));
         const pulled = ([true, false] as const).map(narrow => {
-          const context = {...prepared, keeps: narrow ? ('narrow' as const) : undefined};
+          const context = {...prepared, storage: narrow ? ('narrow' as const) : undefined};
           const stepper = new Stepper(context, Float64Array.from(y.flat()), false, true);
-          stepper.record = new StepRecord(narrow ? compiled.kept.size : traced.state.size, 0, 1);
+          stepper.record = new StepRecord(narrow ? compiled.storage.size : traced.state.size, 0, 1);
           expect(stepper.attempt(0, 0.1)).to.equal('completed');
           const executable = narrow
             ? compiled.adjoint(directSolver(linear))
-            : compiled.wholeAdjoint(directSolver(linear));
+            : compiled.fullAdjoint(directSolver(linear));
           loadParameters(executable, context);
-          const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
+          const cotangents = new ParameterCotangents(context, executable, compiled.canAccumulate);
           const xCotangent = Float64Array.from(y.flat(), (_, i) => Math.cos(i));
           implicitPull(context, executable, cotangents)(stepper.record, 0, xCotangent, true);
           return [...xCotangent, ...cotangents.finish().flatMap(part => [...part])];

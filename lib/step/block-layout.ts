@@ -5,26 +5,26 @@
  */
 
 /** Beyond some tens of steps a call more costs nothing that can be measured beside them. */
-export const mostSteps = 64;
+export const maxBlockSteps = 64;
 
 /**
- * 32 KiB, as the first-level cache of most machines. Of states that leave room for fewer steps than `fewestSteps` a step takes so
- * long that calls are not seen beside it (a chain of 1024 masses: 17 µs).
+ * 32 KiB, as the first-level cache of most machines. Of states that leave room for fewer steps than `minBlockSteps` a
+ * step takes so long that calls are not seen beside it (a chain of 1024 masses: 17 µs).
  */
-const mostNumbers = 4096;
-const fewestSteps = 4;
+const maxBlockNumbers = 4096;
+const minBlockSteps = 4;
 
 /** Steps that a block holds. @param width numbers in a row of the record @param state numbers in a state */
 export function stepsInBlock(width: number, state: number): number {
-  const count = Math.min(mostSteps, Math.floor(mostNumbers / (width + state)));
-  return count < fewestSteps ? 0 : count;
+  const count = Math.min(maxBlockSteps, Math.floor(maxBlockNumbers / (width + state)));
+  return count < minBlockSteps ? 0 : count;
 }
 
-/** Numbers in its buffer. */
-export const blockRoom = (width: number, state: number): number => stepsInBlock(width, state) * (width + state);
+/** Numbers in the buffer of a block. */
+export const blockSize = (width: number, state: number): number => stepsInBlock(width, state) * (width + state);
 
 /** Numbers in a row of a record beside what is kept of the step: its time and its length. */
-export const rowStart = 2;
+export const rowHeaderSize = 2;
 
 /** Numbers that a sweep backwards counts in the programs' memory (adjoint/jacobian-factor.ts). */
 export const sweepFrameSize = 4;

@@ -17,7 +17,7 @@ import type {Params} from '../system/params.js';
 import {wholeEquations} from '../system/whole.js';
 import {trace} from '../trace/trace.js';
 import type {StepFormulation, System} from './formulation.js';
-import type {Directed} from './clock.js';
+import type {TimeDirection} from './time-direction.js';
 import {equationsOf} from './formulation.js';
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
@@ -26,12 +26,12 @@ import type {Shapes} from './shapes.js';
 import {shapesOf} from './shapes.js';
 
 /** What is traced, and what all its traces share. */
-export interface Subject extends Directed {
+export interface TraceContext extends TimeDirection {
   readonly system: System;
   readonly scheme: Scheme;
   readonly formulation: StepFormulation;
   /** The user's blocks. */
-  readonly own: readonly OwnBlock[];
+  readonly userBlocks: readonly OwnBlock[];
   readonly shapes: Shapes;
   readonly list: ParameterList;
   readonly t: Node<'input'>;
@@ -48,11 +48,11 @@ export interface Subject extends Directed {
 }
 
 /** The rows of each constraint and the forces that read their multipliers, from a trace that has no other use. */
-export function constraintFacts(
+export function inspectConstraints(
   system: System,
   own: readonly OwnBlock[],
   list: ParameterList,
-): Pick<Subject, 'sizes' | 'readers'> {
+): Pick<TraceContext, 'sizes' | 'readers'> {
   if (system.kind !== 'mechanics' || system.constraints.length === 0) return {sizes: [], readers: new Set()};
   const {position, velocity} = shapesOf(own, {});
   let sizes: readonly number[] = [];
@@ -92,7 +92,8 @@ const noiseAtStages = (noise: NoiseEquations): NoiseEquations => ({
   alongItself: (y, t) => atStage(t, () => noise.alongItself(y, t)),
 });
 
-export const motionIsOwn = (system: System): boolean => system.kind === 'mechanics' && system.kinematics !== undefined;
+export const hasOwnKinematics = (system: System): boolean =>
+  system.kind === 'mechanics' && system.kinematics !== undefined;
 
 const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
   isGeneral(system) ? constraintMotion(system, params, own) : undefined;
@@ -103,24 +104,24 @@ export class EvaluationCount {
   start = 0;
   elsewhere = 0;
 
-  note(atStart: boolean): void {
+  record(atStart: boolean): void {
     if (atStart) this.start = 1;
     else this.elsewhere++;
   }
 }
 
 /** Equations whose evaluations are counted. @param x the state that a step begins with */
-function counted(equations: Equations, x: Blocks, start: tf.Tensor, count: EvaluationCount): Equations {
+function countEvaluations(equations: Equations, x: Blocks, start: tf.Tensor, count: EvaluationCount): Equations {
   const ofMotion =
     (evaluate: Equations['force']): Equations['force'] =>
     (q, v, t) => {
-      count.note(q === x.q && v === x.v && t === start);
+      count.record(q === x.q && v === x.v && t === start);
       return evaluate(q, v, t);
     };
   const ofState =
     (evaluate: Equations['rate']): Equations['rate'] =>
     (at, t) => {
-      count.note(t === start && Object.keys(at).every(name => at[name] === x[name]));
+      count.record(t === start && Object.keys(at).every(name => at[name] === x[name]));
       return evaluate(at, t);
     };
   return {
@@ -133,8 +134,8 @@ function counted(equations: Equations, x: Blocks, start: tf.Tensor, count: Evalu
 }
 
 /** A step's point from the inputs of its trace. */
-export function pointOf(
-  {system, formulation, own, list, sizes, readers, backwards}: Subject,
+export function stepPointOf(
+  {system, formulation, userBlocks, list, sizes, readers, backwards}: TraceContext,
   tensors: Blocks,
   x: Blocks,
   count: EvaluationCount,
@@ -142,21 +143,26 @@ export function pointOf(
   const params = list.tree(tensors);
   const [t, h] = backwards === true ? [tf.neg(tensors.t), tf.neg(tensors.h)] : [tensors.t, tensors.h];
   const middle = tf.add(t, tf.mul(0.5, h));
-  const equations = counted(equationsAtStages(equationsOf(system, params, own, readers, middle)), x, t, count);
+  const equations = countEvaluations(
+    equationsAtStages(equationsOf(system, params, userBlocks, readers, middle)),
+    x,
+    t,
+    count,
+  );
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
       ? constraintEquations(
           system.constraints,
           sizes,
-          {params, motion: motionOf(system, own, params)},
+          {params, motion: motionOf(system, userBlocks, params)},
           equations.multiplierForce,
         )
       : undefined;
   return {
     params,
     at: {
-      ...(formulation.whole === true && system.kind === 'mechanics'
-        ? wholeEquations(equations, own, isMassless(system))
+      ...(formulation.firstOrderForm === true && system.kind === 'mechanics'
+        ? wholeEquations(equations, userBlocks, isMassless(system))
         : equations),
       constraints,
       regularization: tensors.regularization,
@@ -169,36 +175,37 @@ export function pointOf(
 }
 
 /** Rows of all constraints. */
-export const multiplierCount = ({sizes}: Pick<Subject, 'sizes'>): number => sizes.reduce((sum, size) => sum + size, 0);
+export const multiplierCount = ({sizes}: Pick<TraceContext, 'sizes'>): number =>
+  sizes.reduce((sum, size) => sum + size, 0);
 
-export function unknownLayout(subject: Subject, formulation: Formulation): Layout {
-  const {position, velocity} = subject.shapes;
+export function unknownLayout(context: TraceContext, formulation: Formulation): Layout {
+  const {position, velocity} = context.shapes;
   const {unknown, multipliers = []} = formulation;
   return new Layout([
     ...unknown.map(name => {
       const shape = blockOf(name) === "q'" ? position : velocity;
-      return {name, shape, derivative: derivativeOf(formulation, name), labels: stateLabels(subject, sizeOf(shape))};
+      return {name, shape, derivative: derivativeOf(formulation, name), labels: stateLabels(context, sizeOf(shape))};
     }),
-    ...multipliers.map(name => multiplierPart(subject, name)),
+    ...multipliers.map(name => multiplierPart(context, name)),
   ]);
 }
 
-export const multiplierPart = (subject: Subject, name: string): Part => ({
+export const multiplierPart = (context: TraceContext, name: string): Part => ({
   name,
-  shape: [multiplierCount(subject)],
-  multiplies: true,
-  labels: rowLabels(subject),
+  shape: [multiplierCount(context)],
+  isMultiplier: true,
+  labels: rowLabels(context),
 });
 
 /**
  * Which of the user's states every row belongs to, where a scheme has several in one block; undefined where it has
  * not.
  */
-function stateLabels({own, system}: Subject, size: number): readonly (string | undefined)[] | undefined {
+function stateLabels({userBlocks, system}: TraceContext, size: number): readonly (string | undefined)[] | undefined {
   if (system.kind !== 'mechanics' || !isGeneral(system)) return undefined;
   const labelsOf = ({name, shape}: OwnBlock): string[] =>
     Array.from({length: sizeOf(shape)}, (_, i) => `${name}${indexText(shape, i)}`);
-  const [q, v, ...hidden] = own.map(labelsOf);
+  const [q, v, ...hidden] = userBlocks.map(labelsOf);
   const unlabelled: undefined[] = new Array<undefined>(v.length).fill(undefined);
   const candidates = [
     [...unlabelled, ...hidden.flat()],
@@ -208,7 +215,7 @@ function stateLabels({own, system}: Subject, size: number): readonly (string | u
 }
 
 /** The constraint of every row: as it calls it, else 'constraints[0]' of one row, 'constraints[1] row 2' of several. */
-const rowLabels = ({sizes, system}: Subject): string[] =>
+const rowLabels = ({sizes, system}: TraceContext): string[] =>
   sizes.flatMap((size, index) => {
     const own = system.kind === 'mechanics' ? system.constraints[index]?.rows : undefined;
     const name = (row: number): string => (size === 1 ? `constraints[${index}]` : `constraints[${index}] row ${row}`);

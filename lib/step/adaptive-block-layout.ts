@@ -2,9 +2,9 @@
  * The interface between a block of adaptive steps (integrate/history/adaptive-blocks.ts) and the routine that computes
  * it in one call: buffers in addition to those of the programs, and the meaning of the numbers in one of them.
  */
-import {mostSteps, rowStart} from './rows.js';
+import {maxBlockSteps, rowHeaderSize} from './block-layout.js';
 
-/** By place in `blockControl`. */
+/** The numbers of `blockControl`, in their order. */
 const names = [
   // The step to be tried: where it begins, its length, and its end.
   't',
@@ -29,49 +29,50 @@ const names = [
 
 export type BlockNumber = (typeof names)[number];
 
-export const blockNumbers = names.length;
+export const controlSize = names.length;
 
 /** The place of each number. */
-export const blockPlace = Object.fromEntries(names.map((name, i) => [name, i])) as {
+export const controlIndex = Object.fromEntries(names.map((name, i) => [name, i])) as {
   readonly [N in BlockNumber]: number;
 };
 
 /** A difference of two times this close is their rounding. */
-export const timeRounding = 16 * Number.EPSILON;
+export const timeRoundoff = 16 * Number.EPSILON;
 
 /**
- * Beyond so many numbers a step takes so long that a call is not seen beside it (a spiral of 128 members, 256 numbers: 1.02 of the
- * time step by step). Fewer steps would do for the call, but a step whose saved states find no room is taken again by the next one.
+ * Beyond so many numbers a step takes so long that a call is not seen beside it (a spiral of 128 members, 256 numbers:
+ * 1.02 of the time step by step). Fewer steps would do for the call, but a step whose saved states find no room is
+ * taken again by the next one.
  */
-const mostNumbers = 2 ** 15;
+const maxNumbers = 2 ** 15;
 
 /** Steps that a block holds, and saved states in them; 0 where steps are taken one by one. */
-export const adaptiveRoom = (size: number): number =>
-  mostSteps * (rowStart + 2 * size) <= mostNumbers ? mostSteps : 0;
+export const adaptiveBlockSteps = (size: number): number =>
+  maxBlockSteps * (rowHeaderSize + 2 * size) <= maxNumbers ? maxBlockSteps : 0;
 
-const blockRoom = (size: number): number => adaptiveRoom(size) * (rowStart + 2 * size);
+const blockSize = (size: number): number => adaptiveBlockSteps(size) * (rowHeaderSize + 2 * size);
 
-/** Of forward steps. @param judged numbers that the error is estimated of */
-export function adaptiveBuffers(size: number, judged: number): {readonly [name: string]: number} {
-  const room = adaptiveRoom(size);
+/** Sizes of the buffers for forward steps. @param errorSize number of components with an error estimate */
+export function adaptiveBuffers(size: number, errorSize: number): {readonly [name: string]: number} {
+  const room = adaptiveBlockSteps(size);
   return {
     x: size,
-    block: blockRoom(size),
+    block: blockSize(size),
     blockControl: names.length,
     blockTheta: room,
     blockAfter: room,
     blockTimes: room,
     blockStiffness: room,
-    blockAbsolute: judged,
-    blockJudged: judged,
+    blockAbsolute: errorSize,
+    blockJudged: errorSize,
   };
 }
 
-/** Of the way back, with the state that the last row ended at as one row more. */
+/** Sizes of the buffers for the backward sweep; one row more holds the state that the last step ended at. */
 export function timedBuffers(size: number): {readonly [name: string]: number} {
-  const room = adaptiveRoom(size);
+  const room = adaptiveBlockSteps(size);
   return {
-    block: blockRoom(size) + rowStart + size,
+    block: blockSize(size) + rowHeaderSize + size,
     blockTheta: room,
     blockAfter: 1 + room,
     blockCotangent: size,

@@ -166,7 +166,7 @@ describe('a Newton matrix that is the same in all steps', () => {
         {y: new Float64Array(40)},
         {scheme: implicitMidpoint(), dt: 0.05, steps: 2, engine, params},
       );
-      const executable = prepared.compiled.wholeAdjoint(prepared.linear);
+      const executable = prepared.compiled.fullAdjoint(prepared.linear);
       loadParameters(executable, prepared);
       const [one, other] = [jacobianFactor(prepared, executable), jacobianFactor(prepared, executable)];
       const [h, b, x] = [executable.buffer('h'), executable.buffer('zCotangent'), executable.buffer('w')];

@@ -16,17 +16,17 @@ import type {Blocks} from '../system/equations.js';
 import type {Event, EventPlace} from '../system/events.js';
 import {eventValue, jumped} from '../system/events.js';
 import type {Params} from '../system/params.js';
-import type {Directed} from './clock.js';
-import type {Inside} from './inside.js';
-import {shareWithUpdate} from './inside.js';
+import type {TimeDirection} from './time-direction.js';
+import type {Interpolant} from './interpolant.js';
+import {shareWithUpdate} from './interpolant.js';
 import {joinBlocks, joinNamed, splitBlocks} from './blocks.js';
 import type {StepFormulation} from './formulation.js';
 import {Layout} from './layout.js';
-import type {StepFunctions, Traced} from './step-functions.js';
-import type {AlongStep, StepInputs} from './traced-step.js';
+import type {StepFunctions, TracedTensors} from './step-functions.js';
+import type {ErrorInfo, StepInputs} from './traced-step.js';
 
-/** What is asked for. */
-export interface Along {
+/** Outputs of a step that a run requests beside the update. */
+export interface OutputRequest {
   readonly error: boolean;
   readonly dense: boolean;
   readonly events: readonly Event[];
@@ -34,60 +34,60 @@ export interface Along {
   readonly slope?: boolean;
 }
 
-/** What is made of a trace's outputs, beside those that are functions of the step as they are. */
-interface FinishedAlong {
+/** Functions of the step that are computed from the traced outputs. */
+interface FinishedOutputs {
   readonly functions: Partial<StepFunctions>;
-  /** Where dense output reads what the update makes for it. */
+  /** The input by which dense output reads the interpolant. */
   readonly inside?: Node<'input'>;
-  readonly along: AlongStep;
+  readonly errorInfo: ErrorInfo;
 }
 
-export class AlongTrace {
+export class RequestedOutputs {
   readonly inputs: readonly Node<'input'>[];
   private readonly theta = input('theta', []);
   private readonly next: Node<'input'>;
   private readonly shift: Node<'input'>;
   private readonly last: Node<'input'>;
-  private readonly ahead = input('ahead', []);
-  private readonly ratio = input('ratio', []);
-  private readonly own: Layout;
-  private judged: Uint8Array | undefined;
+  private readonly ahead = input('lastTheta', []);
+  private readonly ratio = input('lengthRatio', []);
+  private readonly userLayout: Layout;
+  private errorMask: Uint8Array | undefined;
 
   constructor(
-    private readonly along: Along,
+    private readonly request: OutputRequest,
     private readonly scheme: Scheme,
     private readonly formulation: StepFormulation,
     private readonly state: Layout,
     private readonly unknown: Layout,
-    ownNames: readonly string[],
-    private readonly direction: Directed,
+    userBlockNames: readonly string[],
+    private readonly direction: TimeDirection,
   ) {
     this.next = input('next', [state.size]);
-    this.own = new Layout(state.blocks.filter(({name}) => ownNames.includes(name)));
-    this.shift = input('shift', [this.own.size]);
-    this.last = input('last', [unknown.size]);
+    this.userLayout = new Layout(state.blocks.filter(({name}) => userBlockNames.includes(name)));
+    this.shift = input('shift', [this.userLayout.size]);
+    this.last = input('lastUnknown', [unknown.size]);
     this.inputs = [this.theta, this.next, this.shift, this.last, this.ahead, this.ratio];
   }
 
   /** The tensors, in the trace of the step. @param seen the state as the user names its blocks */
-  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks, breaks: Set<Breaks>): Traced {
+  trace(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks, breaks: Set<Breaks>): TracedTensors {
     return {
       ...duringStep(at.t, at.h, breaks, () => this.stepTensors(at, z, tensors)),
-      ...(this.along.events.length === 0 ? {} : atInstant(at.t, breaks, () => this.eventTensors(at, params, seen))),
-      ...(this.along.events.length > 0 || this.along.slope === true ? {rate: this.rateTensor(at)} : {}),
+      ...(this.request.events.length === 0 ? {} : atInstant(at.t, breaks, () => this.eventTensors(at, params, seen))),
+      ...(this.request.events.length > 0 || this.request.slope === true ? {rate: this.rateTensor(at)} : {}),
     };
   }
 
-  private stepTensors(at: StepPoint, z: Blocks, tensors: Blocks): Traced {
-    const {along} = this;
+  private stepTensors(at: StepPoint, z: Blocks, tensors: Blocks): TracedTensors {
+    const {request} = this;
     return {
-      ...(along.error ? this.errorTensors(at, z, splitBlocks(this.own, tensors.shift)) : {}),
-      ...(along.error ? this.guessTensors(at, z, tensors) : {}),
-      dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
+      ...(request.error ? this.errorTensors(at, z, splitBlocks(this.userLayout, tensors.shift)) : {}),
+      ...(request.error ? this.guessTensors(at, z, tensors) : {}),
+      dense: request.dense ? this.denseTensor(at, z, tensors) : undefined,
     };
   }
 
-  private guessTensors(at: StepPoint, z: Blocks, {last, ahead, ratio}: Blocks): Traced {
+  private guessTensors(at: StepPoint, z: Blocks, {lastUnknown, lastTheta, lengthRatio}: Blocks): TracedTensors {
     const {unknown, formulation, scheme} = this;
     const {predict, extrapolate} = formulation.stages ?? {};
     const predicted =
@@ -101,41 +101,47 @@ export class AlongTrace {
           ? undefined
           : joinBlocks(
               unknown,
-              extrapolate(splitBlocks(unknown, last), ahead, ratio, at),
+              extrapolate(splitBlocks(unknown, lastUnknown), lastTheta, lengthRatio, at),
               `${scheme.name}: extrapolate`,
             ),
     };
   }
 
-  private errorTensors(at: StepPoint, z: Blocks, shift: Blocks): Traced {
-    const {own, scheme, formulation} = this;
+  private errorTensors(at: StepPoint, z: Blocks, shift: Blocks): TracedTensors {
+    const {userLayout, scheme, formulation} = this;
     const {estimate, filter, stiffness} = formulation.error ?? {};
     const estimated = estimate?.(z, at, shift);
     // Hidden states are parts of v: an estimate that says nothing of velocities says nothing of them.
-    const hidden = own.blocks.find(({name, of}) => of !== undefined && of !== name)?.of;
+    const hidden = userLayout.blocks.find(({name, partOf}) => partOf !== undefined && partOf !== name)?.partOf;
     const judges = estimated !== undefined && (hidden === undefined || hidden in estimated);
     return {
       error: judges ? this.errorTensor(estimated) : undefined,
       filter:
-        judges && filter !== undefined ? joinBlocks(own, filter(shift, at), `${scheme.name}: error.filter`) : undefined,
+        judges && filter !== undefined
+          ? joinBlocks(userLayout, filter(shift, at), `${scheme.name}: error.filter`)
+          : undefined,
       stiffness: stiffness?.(z, at),
     };
   }
 
   private errorTensor(estimate: Blocks): tf.Tensor {
-    const {own, scheme} = this;
-    const unknown = Object.keys(estimate).find(name => !own.whole.some(block => block.name === name));
+    const {userLayout, scheme} = this;
+    const unknown = Object.keys(estimate).find(name => !userLayout.schemeBlocks.some(block => block.name === name));
     if (unknown !== undefined)
       throw new OptionError(
         'bad-scheme',
         `${scheme.name}: error.estimate gave '${unknown}'; it may estimate `
-          + `${own.whole.map(({name}) => name).join(' and ')}.`,
+          + `${userLayout.schemeBlocks.map(({name}) => name).join(' and ')}.`,
       );
-    this.judged = new Uint8Array(own.size);
-    for (const {name, offset, size} of own.whole) if (name in estimate) this.judged.fill(1, offset, offset + size);
+    this.errorMask = new Uint8Array(userLayout.size);
+    for (const {name, offset, size} of userLayout.schemeBlocks)
+      if (name in estimate) this.errorMask.fill(1, offset, offset + size);
     return joinBlocks(
-      own,
-      {...Object.fromEntries(own.whole.map(({name, shape}) => [name, tf.zeros([...shape])])), ...estimate},
+      userLayout,
+      {
+        ...Object.fromEntries(userLayout.schemeBlocks.map(({name, shape}) => [name, tf.zeros([...shape])])),
+        ...estimate,
+      },
       `${scheme.name}: error.estimate`,
     );
   }
@@ -145,24 +151,26 @@ export class AlongTrace {
     const end = splitBlocks(state, next);
     const between = formulation.dense?.(theta, z, at, end) ?? hermite(theta, scheme.order, at, end);
     const linear = Object.fromEntries(
-      state.whole.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]),
+      state.schemeBlocks.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]),
     );
     return joinBlocks(state, at.settledState({...linear, ...between}), `${scheme.name}: dense`);
   }
 
-  private eventTensors(at: StepPoint, params: Params, seen: Blocks): Traced {
+  private eventTensors(at: StepPoint, params: Params, seen: Blocks): TracedTensors {
     const {
-      own,
-      along: {events},
+      userLayout,
+      request: {events},
     } = this;
-    const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, seen[name]]));
+    const blocks = Object.fromEntries(userLayout.blocks.map(({name}) => [name, seen[name]]));
     const place = {...blocks, t: at.t, params} as unknown as EventPlace;
     return {
       ...Object.fromEntries(events.map((event, i) => [`event.${i}`, eventValue(event, i, place)])),
       ...Object.fromEntries(
         events.map(({then}, i) => [
           `jump.${i}`,
-          typeof then === 'function' ? joinNamed(own, jumped(then, i, place, blocks), `events[${i}].then`) : undefined,
+          typeof then === 'function'
+            ? joinNamed(userLayout, jumped(then, i, place, blocks), `events[${i}].then`)
+            : undefined,
         ]),
       ),
     };
@@ -171,13 +179,13 @@ export class AlongTrace {
   /** The derivative of the state by the clock's time; zero of what is not in the equations of motion. */
   private rateTensor(at: StepPoint): tf.Tensor {
     const {state, direction} = this;
-    const still = Object.fromEntries(state.whole.map(({name, shape}) => [name, tf.zeros([...shape])]));
-    const rate = joinBlocks(state, {...still, ...(at.withMass ? this.someRate(at) : at.rate(at.x, at.t))}, 'rate');
+    const zeros = Object.fromEntries(state.schemeBlocks.map(({name, shape}) => [name, tf.zeros([...shape])]));
+    const rate = joinBlocks(state, {...zeros, ...(at.withMass ? this.rateWithMass(at) : at.rate(at.x, at.t))}, 'rate');
     return direction.backwards === true ? tf.neg(rate) : rate;
   }
 
   /** Algebraic components, whose rate M y' = f does not say, stand still. */
-  private someRate({x, t, rightHandSide, someRate}: StepPoint): Blocks {
+  private rateWithMass({x, t, rightHandSide, someRate}: StepPoint): Blocks {
     if (someRate === undefined)
       throw new OptionError(
         'bad-mass',
@@ -188,9 +196,9 @@ export class AlongTrace {
   }
 
   /** What is made of the trace's outputs. */
-  finish(named: ReadonlyMap<string, Node>, {update, error, dense}: StepFunctions, {x, t}: StepInputs): FinishedAlong {
-    const {theta, next, judged, along, scheme, formulation} = this;
-    const values = along.events.map((_, i) => named.get(`event.${i}`) as Node);
+  finish(named: ReadonlyMap<string, Node>, {update, error, dense}: StepFunctions, {x, t}: StepInputs): FinishedOutputs {
+    const {theta, next, errorMask, request, scheme, formulation} = this;
+    const values = request.events.map((_, i) => named.get(`event.${i}`) as Node);
     const rate = named.get('rate');
     const events =
       values.length === 0
@@ -199,7 +207,7 @@ export class AlongTrace {
             values.map(value => reshape(value, [1])),
             0,
           );
-    const moving =
+    const eventRates =
       events === undefined || rate === undefined
         ? undefined
         : pushforward(
@@ -209,7 +217,7 @@ export class AlongTrace {
               [t, full(1, [])],
             ]),
           )[0];
-    const shared: {readonly dense?: Node; readonly inside?: Inside} =
+    const split: {readonly dense?: Node; readonly inside?: Interpolant} =
       dense === undefined
         ? {}
         : shareWithUpdate(dense, error === undefined || named.has('filter') ? [update] : [update, error], [
@@ -218,16 +226,16 @@ export class AlongTrace {
           ]);
     return {
       functions: {
-        dense: shared.dense,
-        inside: shared.inside?.node,
-        slope: along.slope === true ? rate : undefined,
+        dense: split.dense,
+        inside: split.inside?.node,
+        slope: request.slope === true ? rate : undefined,
         events,
-        rates: events === undefined ? undefined : orZeros(moving, events),
+        rates: events === undefined ? undefined : orZeros(eventRates, events),
       },
-      inside: shared.inside?.input,
-      along: {
-        judged,
-        effects: this.effects(),
+      inside: split.inside?.input,
+      errorInfo: {
+        errorMask,
+        stageErrorEffects: this.stageErrorEffects(),
         // A strong order counts the local error's mean square, half an order more: errors of steps add up by their
         // squares.
         errorOrder:
@@ -239,13 +247,15 @@ export class AlongTrace {
   }
 
   /**
-   * By block of the state: an error δ in a stage of the unknown is about h^power·δ there. Undefined where the unknown
-   * is none of stages.
+   * Powers of h by block of the state: an error δ in a stage of the unknown is about h^power·δ there. Undefined if the
+   * unknown does not consist of stages.
    */
-  private effects(): AlongStep['effects'] {
-    const {formulation, own, unknown} = this;
+  private stageErrorEffects(): ErrorInfo['stageErrorEffects'] {
+    const {formulation, userLayout, unknown} = this;
     if (formulation.stages === undefined || unknown.blocks.length === 0) return undefined;
     const stage = unknown.blocks[0].derivative ?? 0;
-    return Object.fromEntries(own.whole.map(({name}) => [name, stage - (derivativeOf(formulation, name) ?? 0)]));
+    return Object.fromEntries(
+      userLayout.schemeBlocks.map(({name}) => [name, stage - (derivativeOf(formulation, name) ?? 0)]),
+    );
   }
 }

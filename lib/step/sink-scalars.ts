@@ -20,7 +20,7 @@ import type {ForwardProgram} from './programs.js';
 /** Programs in which the step's beginning and its unknown meet. */
 const together: ReadonlySet<string> = new Set<ForwardProgram>(['residual', 'startResidual', 'update', 'estimate']);
 
-export function latePrograms({keep, ...programs}: Programs & {readonly keep?: Graph}): Programs {
+export function sinkScalars({keep, ...programs}: Programs & {readonly keep?: Graph}): Programs {
   const alone = Object.entries(programs)
     .filter(([name]) => !together.has(name))
     .map(([name, graph]) => [name, withLateScales(graph)] as const);
@@ -47,7 +47,10 @@ function lateTogether(programs: readonly (readonly [name: string, graph: Graph])
   );
 }
 
-/** `keep` with the outputs it shares with `update` as they are there, the others with late scales where that is less with these. */
+/**
+ * `keep` with the outputs it shares with `update` as they are there, the others with late scales where that is less
+ * with these.
+ */
 function keeping({inputs, outputs}: Graph, update: Graph): Graph {
   const made = new Map(update.outputs.map(({name, node}) => [name, node]));
   const own = outputs.filter(({name}) => !made.has(name)).map(({node}) => node);

@@ -4,18 +4,18 @@
  * nothing else is affected. Users see t.
  */
 
-/** What is of one direction. */
-export interface Directed {
-  /** Time runs backwards there. */
+/** The direction of time of a run, a step or a grid. */
+export interface TimeDirection {
+  /** Time runs backwards. */
   readonly backwards?: boolean;
 }
 
-/** The clock's time, or length, as the user's; and the other way round. */
-export function turned({backwards}: Directed, t: number): number {
+/** Internal time, or length, as the user's; and the other way round. */
+export function toUserTime({backwards}: TimeDirection, t: number): number {
   // Not −t, which makes a negative zero of 0.
   return backwards === true ? 0 - t : t;
 }
 
-/** The same of many. */
-export const turnedAll = ({backwards}: Directed, times: Float64Array): Float64Array =>
+/** Internal times as the user's; and the other way round. */
+export const toUserTimes = ({backwards}: TimeDirection, times: Float64Array): Float64Array =>
   backwards === true ? times.map(t => 0 - t) : times;

@@ -13,10 +13,10 @@ import {countWork} from '../graph/work.js';
 import {bufferInput} from './buffers.js';
 import type {TracedStep} from './traced-step.js';
 
-export interface Inside {
+export interface Interpolant {
   /** [m], of the step's x, z, t, h and parameters. */
   readonly node: Node;
-  /** Where dense output reads it. */
+  /** The input by which dense output reads it. */
   readonly input: Node<'input'>;
 }
 
@@ -24,10 +24,10 @@ export interface Inside {
  * The update makes it in every step, and not every step is looked into: it may cost at most this share of
  * what dense output then need not compute again.
  */
-const worthwhile = 0.5;
+const maxExtraWork = 0.5;
 
 /** Dense output as a function of the step's own inputs alone. */
-export const wholeDense = ({functions: {dense, inside}, inputs}: TracedStep): Node | undefined =>
+export const denseWithoutInterpolant = ({functions: {dense, inside}, inputs}: TracedStep): Node | undefined =>
   dense === undefined || inside === undefined || inputs.inside === undefined
     ? dense
     : substitute([dense], new Map<Node, Node>([[inputs.inside, inside]]))[0];
@@ -43,9 +43,9 @@ export function shareWithUpdate(
   dense: Node,
   step: readonly Node[],
   changing: readonly Node<'input'>[],
-): {readonly dense: Node; readonly inside?: Inside} {
+): {readonly dense: Node; readonly inside?: Interpolant} {
   const all = simplifyNodes([...step, dense]);
-  const [own, whole] = [all.slice(0, step.length), all[step.length]];
+  const [updateOutputs, whole] = [all.slice(0, step.length), all[step.length]];
   const inputs = topological([whole]).filter(node => isOp(node, 'input'));
   const {before, each} = hoist(
     {inputs, outputs: [{name: 'D', node: whole}]},
@@ -53,10 +53,10 @@ export function shareWithUpdate(
     'inside.',
   );
   const parts = before.outputs.map(({node}) => node);
-  const work = countWork(own);
-  const added = countWork([...own, ...parts]) - work;
+  const work = countWork(updateOutputs);
+  const added = countWork([...updateOutputs, ...parts]) - work;
   const saved = countWork(parts) - added;
-  if (parts.length === 0 || parts.some(({dtype}) => dtype !== 'float') || added > worthwhile * saved) return {dense};
+  if (parts.length === 0 || parts.some(({dtype}) => dtype !== 'float') || added > maxExtraWork * saved) return {dense};
   const total = parts.reduce((sum, {size}) => sum + size, 0);
   const vector = bufferInput('inside', [total]);
   let offset = 0;

@@ -10,8 +10,8 @@ import type {StepInputs, TracedStep} from './traced-step.js';
 import {inputsOf} from './traced-step.js';
 
 /** The functions of a step: equal for all steps of one structure, however their blocks are named and shaped. */
-export interface PlainStep {
-  /** Its roots: the inputs, the parameters, the functions. */
+export interface SerializedStep {
+  /** The graph; its roots are the inputs, the parameters and the functions. */
   readonly graph: PlainNodes;
   readonly inputs: number;
   readonly parameters: number;
@@ -24,12 +24,12 @@ export interface PlainStep {
 export type StepGraph = Pick<TracedStep, 'inputs' | 'parameters' | 'functions'>;
 
 /** What is known of them. */
-export type StepFacts = Omit<TracedStep, keyof StepGraph | 'state' | 'unknown'> & {
+export type StepProperties = Omit<TracedStep, keyof StepGraph | 'state' | 'unknown'> & {
   readonly state: readonly Part[];
   readonly unknown: readonly Part[];
 };
 
-export function plainStep({inputs, parameters, functions}: StepGraph): PlainStep {
+export function serializeStep({inputs, parameters, functions}: StepGraph): SerializedStep {
   const read = [...inputsOf(inputs), ...parameters.map(({node}) => node)];
   const named = namedFunctions(functions);
   return {
@@ -40,7 +40,7 @@ export function plainStep({inputs, parameters, functions}: StepGraph): PlainStep
   };
 }
 
-export function stepFromPlain({graph, inputs, parameters, functions}: PlainStep): StepGraph {
+export function deserializeStep({graph, inputs, parameters, functions}: SerializedStep): StepGraph {
   const roots = nodesFromPlain(graph);
   const read = roots.slice(0, inputs + parameters) as Node<'input'>[];
   return {
@@ -53,15 +53,15 @@ export function stepFromPlain({graph, inputs, parameters, functions}: PlainStep)
 }
 
 /** Functions of users' own, which another thread has not, are no part of it. */
-export function isPlain({functions}: StepGraph): boolean {
+export function isSerializable({functions}: StepGraph): boolean {
   return !topological(namedFunctions(functions).map(({node}) => node)).some(({op}) => op === 'mapped');
 }
 
-export function stepFacts(step: TracedStep): StepFacts {
+export function propertiesOf(step: TracedStep): StepProperties {
   const {inputs: _inputs, parameters: _parameters, functions: _functions, state, unknown, ...facts} = step;
   return {...facts, state: state.blocks, unknown: unknown.blocks};
 }
 
-export function stepOf(graph: StepGraph, {state, unknown, ...facts}: StepFacts): TracedStep {
+export function assembleStep(graph: StepGraph, {state, unknown, ...facts}: StepProperties): TracedStep {
   return {...facts, ...graph, state: new Layout(state), unknown: new Layout(unknown)};
 }
