@@ -10,7 +10,7 @@ import type {Node, Op, Shape} from '../../graph/node.js';
 import {sizeOf, stridesOf} from '../../graph/node.js';
 import {runCholesky, runLu, runSolve, runTriangularSolve} from '../../linalg/kernels.js';
 import {numbersOf} from '../../read.js';
-import {binaryFunctions, hasKernels, onHost, toFloat, unaryFunctions, upload} from './functions.js';
+import {functionOf, hasKernels, onHost, toFloat, upload} from './functions.js';
 
 /** Computes a node's tensor from its operands'. */
 export type Computation = (operands: readonly tf.Tensor[]) => tf.Tensor;
@@ -100,12 +100,12 @@ const replays: {readonly [O in Exclude<Op, 'input'>]: Replay<O>} = {
   },
 
   unary(node) {
-    const {kernels, apply} = unaryFunctions[node.attributes.fn];
+    const {kernels, apply} = functionOf(node.attributes.fn);
     const host = onHost(node, held(node.shape));
     return operands => (hasKernels(kernels) ? apply(operands[0]) : host(operands));
   },
   binary(node) {
-    const {kernels, apply} = binaryFunctions[node.attributes.fn];
+    const {kernels, apply} = functionOf(node.attributes.fn);
     const host = onHost(node, held(node.shape));
     // Without axes: tfjs's cpu backend takes six times as long for [1, 1] beside [64, 32].
     const plain = (x: tf.Tensor): tf.Tensor => (x.size === 1 && node.size > 1 ? tf.reshape(x, []) : x);

@@ -21,7 +21,7 @@ import type {Binary, Lowering, Lowerings, Unary} from '../lowering.js';
 import {lower, lowerList, typeOf} from '../lowering.js';
 
 /** tfjs kernels that are one of our functions of one value. */
-const unaries: Readonly<Record<string, UnaryName>> = {
+export const unaries: Readonly<Record<string, UnaryName>> = {
   Abs: 'abs',
   Acos: 'acos',
   Acosh: 'acosh',
@@ -56,9 +56,9 @@ const unaries: Readonly<Record<string, UnaryName>> = {
 };
 
 /** Roundings leave whole numbers, and their type, as they are. */
-const roundings: Readonly<Record<string, UnaryName>> = {Ceil: 'ceil', Floor: 'floor', Round: 'round'};
+export const roundings: Readonly<Record<string, UnaryName>> = {Ceil: 'ceil', Floor: 'floor', Round: 'round'};
 
-const binaries: Readonly<Record<string, BinaryName>> = {
+export const binaries: Readonly<Record<string, BinaryName>> = {
   Add: 'add',
   Atan2: 'atan2',
   BitwiseAnd: 'bitwiseAnd',
