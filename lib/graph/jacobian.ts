@@ -1,21 +1,18 @@
 /**
  * ∂R/∂z as a program: entry by entry if that is less work, otherwise from products of the tangent with sums of
- * unit vectors, one per colour of columns, of columns and full rows, or, for a symmetric matrix, of a star colouring.
+ * unit vectors, one per colour of columns, and transposed products for full rows.
  */
 import {assembledJacobian} from './assembled-jacobian.js';
 import {batch} from './batch.js';
-import type {Bicoloring} from './bicoloring.js';
 import {bicolor} from './bicoloring.js';
 import {concat, constant, gather, input, reshape} from './build.js';
-import type {Coloring} from './coloring.js';
 import {dependents, orZeros, pushforward, transposeLinear} from './differentiate.js';
 import type {Node} from './node.js';
 import {isOp, topological} from './node.js';
-import {simplifyNodes, withSignsInside} from './simplify.js';
+import {simplifyNodes} from './simplify.js';
 import {sparseJacobian} from './sparse-jacobian.js';
 import type {SparsityPattern} from './sparsity.js';
 import {sparsityPattern} from './sparsity.js';
-import {starColoring, starPays, starPlaces} from './star-coloring.js';
 import {costOf, workOf} from './work.js';
 
 /** ∂R/∂z: where it is not zero, and its values as a program. */
@@ -60,7 +57,7 @@ export function jacobian(residual: Node, z: Node, once = false): Jacobian {
   const [tangent] = pushforward([residual], new Map([[z, direction]]));
   const long = once && tangent !== undefined && topological([tangent]).length > shortTangent;
   const entries = tangent === undefined || long ? undefined : entryByEntry(tangent, direction);
-  return entries ?? byColors(tangent, direction, residual.size, once);
+  return entries ?? byColors(tangent, direction, residual.size);
 }
 
 /**
@@ -91,32 +88,25 @@ function entryByEntry(tangent: Node, direction: Node<'input'>): Jacobian | undef
   return {pattern, values, colors: 0, tangent, direction};
 }
 
-function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: number, once: boolean): Jacobian {
+function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: number): Jacobian {
   const pattern = sparsityPattern(tangent, direction, rows);
   if (tangent === undefined || pattern.indices.length === 0) {
     return {pattern, values: constant(new Float64Array(0), [0]), colors: 0, tangent, direction};
   }
-  const mixed = bicolor(pattern);
-  const products = mixed.columns.colors + mixed.rows;
-  const star = once ? undefined : symmetricColoring(tangent, direction, pattern, products);
-  return {
-    pattern,
-    tangent,
-    direction,
-    ...(star === undefined
-      ? byColumnsAndRows(tangent, direction, pattern, mixed)
-      : byStars(tangent, direction, pattern, star)),
-  };
+  return {pattern, tangent, direction, ...byColumnsAndRows(tangent, direction, pattern)};
 }
-
-type Values = Pick<Jacobian, 'values' | 'colors'>;
 
 function byColumnsAndRows(
   tangent: Node,
   direction: Node,
-  {pointers, indices}: SparsityPattern,
-  {columns: {colors, ofColumn}, rows: groups, ofRow}: Bicoloring,
-): Values {
+  pattern: SparsityPattern,
+): Pick<Jacobian, 'values' | 'colors'> {
+  const {pointers, indices} = pattern;
+  const {
+    columns: {colors, ofColumn},
+    rows: groups,
+    ofRow,
+  } = bicolor(pattern);
   const [rows, n] = [tangent.size, direction.size];
   const weights = input('weights', tangent.shape);
   const products = [
@@ -139,34 +129,6 @@ function byColumnsAndRows(
     }
   }
   return {values: gather(concat(products, 0), table, [table.length]), colors: colors + groups};
-}
-
-/** A star colouring where the tangent is its own transpose and that takes fewer products. */
-function symmetricColoring(
-  tangent: Node,
-  direction: Node,
-  sparsity: SparsityPattern,
-  products: number,
-): Coloring | undefined {
-  if (tangent.size !== direction.size || !starPays(sparsity, products)) return undefined;
-  const star = starColoring(sparsity);
-  return star.colors < products && isSymmetric(tangent, direction) ? star : undefined;
-}
-
-/** Proven by the program alone: transposed and simplified it is the same, wherever the signs stand. */
-function isSymmetric(tangent: Node, direction: Node): boolean {
-  const [transposed] = transposeLinear([tangent], [direction], [reshape(direction, tangent.shape)]);
-  if (transposed === undefined) return false;
-  const [one, other] = simplifyNodes(withSignsInside([reshape(tangent, direction.shape), transposed]));
-  return one === other;
-}
-
-function byStars(tangent: Node, direction: Node, sparsity: SparsityPattern, star: Coloring): Values {
-  const places = starPlaces(sparsity, star);
-  return {
-    values: gather(productsWith(tangent, direction, star.colors, star.ofColumn), places, [places.length]),
-    colors: star.colors,
-  };
 }
 
 /** A linear map's values, one after another, for the sums of unit vectors of one group; negative is no group. */

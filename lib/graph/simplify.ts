@@ -2,7 +2,7 @@
  * Simplifies a program: constants are folded, equal subexpressions shared, computed
  * positions that turn out to be known are replaced by tables, and unused values removed.
  */
-import {add, constant, gather, neg, otherOperands, rebuild, scatter, uniformValue} from './build.js';
+import {constant, gather, otherOperands, rebuild, scatter, uniformValue} from './build.js';
 import type {Graph, Node} from './node.js';
 import {isOp, topological} from './node.js';
 import {Interned} from './interned.js';
@@ -107,31 +107,4 @@ function isKnown(node: Node): boolean {
 function valuesOf(node: Node): Float64Array {
   if (isOp(node, 'constant')) return node.attributes.values;
   return new Float64Array(node.size).fill(uniformValue(node) ?? NaN);
-}
-
-/** Linear views through which a sign passes unchanged, rounding included. */
-const views: ReadonlySet<Node['op']> = new Set<Node['op']>([
-  'broadcast',
-  'reshape',
-  'slice',
-  'place',
-  'sum',
-  'transpose',
-]);
-
-/** The same values with differences as sums and every sign as far towards the inputs as views allow: one form for what transposing writes in several. */
-export function withSignsInside(outputs: readonly Node[]): Node[] {
-  const done = new Map<Node, Node>();
-  const normal = (node: Node): Node => done.get(node) ?? node;
-  const negated = (node: Node): Node => {
-    if (isOp(node, 'unary') && node.attributes.fn === 'neg') return node.operands[0];
-    return views.has(node.op) ? rebuild(node, [negated(node.operands[0])]) : neg(node);
-  };
-  for (const node of topological(outputs)) {
-    const operands = node.operands.map(normal);
-    if (isOp(node, 'binary') && node.attributes.fn === 'sub') done.set(node, add(operands[0], negated(operands[1])));
-    else if (isOp(node, 'unary') && node.attributes.fn === 'neg') done.set(node, negated(operands[0]));
-    else if (operands.some((operand, i) => operand !== node.operands[i])) done.set(node, rebuild(node, operands));
-  }
-  return outputs.map(normal);
 }

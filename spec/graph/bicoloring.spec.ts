@@ -1,7 +1,9 @@
 /** Full rows and columns beside a sparse rest: how many products they take, and that the entries are right. */
 import {expect} from 'chai';
 import {bicolor} from '../../lib/graph/bicoloring.js';
-import {add, concat, constant, input, mul, reshape, slice, sub, sum, unary} from '../../lib/graph/build.js';
+import {add, concat, constant, input, matMul, mul, reshape, slice, sub, sum, unary} from '../../lib/graph/build.js';
+import {pullback} from '../../lib/graph/differentiate.js';
+import type {Node} from '../../lib/graph/node.js';
 import type {SparsityPattern} from '../../lib/graph/sparsity.js';
 import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {evaluate} from './evaluate.js';
@@ -72,5 +74,43 @@ describe('the Jacobian of a chain with one mass coupled to all', () => {
         expect(found[k]).to.be.closeTo(expected(row, pattern.columns[k]), 1e-13);
     }
     expect(pattern.columns.length).to.equal(n + (n - 1) + (n - 1) + (n - 2));
+  });
+});
+
+describe('the Jacobian of an energy between one mass and all others, each spring a sum of sixteen functions', () => {
+  const n = 12;
+  const width = 16;
+  const weights = Float64Array.from({length: width}, (_, k) => Math.cos(k + 1));
+  const z = input('z', [n]);
+  /** Σ_i Σ_k cosh(w_k (z_i − z_0)), whose products with w entries one by one would not follow. */
+  const energy = (): Node => {
+    const stretch = reshape(sub(slice(z, [1], [n - 1]), slice(z, [0], [1])), [1, n - 1, 1]);
+    return sum(unary('cosh', matMul(stretch, constant(weights, [1, 1, width]))), [0, 1, 2]);
+  };
+  const at = Float64Array.from({length: n}, (_, i) => Math.sin(i));
+  const curvature = (i: number): number =>
+    weights.reduce((total, w) => total + w * w * Math.cosh(w * (at[i] - at[0])), 0);
+  const expected = (i: number, j: number): number => {
+    if (i === 0 && j === 0) return Array.from({length: n - 1}, (_, e) => curvature(e + 1)).reduce((a, b) => a + b);
+    return (i === j ? 1 : -1) * curvature(Math.max(i, j));
+  };
+  const check = (residual: Node, factor: (row: number) => number): number => {
+    const {pattern, values, colors} = jacobianProgram(residual, z);
+    const [found] = evaluate([values], [z], [at]);
+    expect(pattern.columns.length).to.equal(3 * n - 2);
+    for (let row = 0; row < n; row++) {
+      for (let k = pattern.rowPointers[row]; k < pattern.rowPointers[row + 1]; k++) {
+        const value = factor(row) * expected(row, pattern.columns[k]);
+        expect(found[k], `${row}, ${pattern.columns[k]}`).to.be.closeTo(value, 1e-13 * Math.abs(value) + 1e-13);
+      }
+    }
+    return colors;
+  };
+
+  it('takes three products, by columns and a full row', () => {
+    const [gradient] = pullback([energy()], [z], [constant(Float64Array.of(1), [])]);
+    expect(check(gradient as Node, () => 1)).to.equal(3);
+    const scale = Float64Array.from({length: n}, (_, i) => 1 + i);
+    expect(check(mul(gradient as Node, constant(scale, [n])), row => scale[row])).to.equal(3);
   });
 });
