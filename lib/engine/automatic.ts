@@ -1,8 +1,9 @@
 /**
- * Programs run interpreted until that has taken about what compiling them takes, and compiled from then on: the choice of
- * a just-in-time compiler with two tiers, which is never more than twice as slow as the better one (the ski rental problem; Karlin
- * et al. 1988). Both give the same bits, in the same buffers, so that nobody sees which of them runs. What is known to run
- * often is compiled at once, and what has no room in WebAssembly's memory (4 GiB, or what the system gives) is interpreted.
+ * Programs run interpreted until that has taken about what compiling them takes, and compiled from then on: the choice
+ * of a just-in-time compiler with two tiers, which is never more than twice as slow as the better one (the ski rental
+ * problem; Karlin et al. 1988). Both give the same bits, in the same buffers, so that nobody sees which of them runs.
+ * What is known to run often is compiled at once, and what has no room in WebAssembly's memory (4 GiB, or what the
+ * system gives) is interpreted.
  */
 import {MemoryError} from '../errors.js';
 import {isOp, topological} from '../graph/node.js';
@@ -12,19 +13,19 @@ import {interpreted, interpreter} from './interpreter.js';
 import {getThreadsCount} from './wasm/product-threads.js';
 import {roomFor, wasm, type WasmExecutable} from './wasm/wasm.js';
 
-/** Compiling takes so many nanoseconds of processor time a node, V8's own compilers included (four-bar mechanism, box on box, 256 terms: 33 to 110 µs). */
+/** Nanoseconds of compiling a node, V8's own compilers included (33 to 110 µs for three mechanisms). */
 const compiling = 50_000;
-/** Interpreting takes so many nanoseconds a node, and an operation on numbers or a number that is moved (measured of the same). */
+/** Nanoseconds of interpreting a node, and an operation or a number that is moved. */
 const interpreting = 100;
 const operation = 1;
 
-/** Programs that pay after fewer calls than this are compiled at once, as V8 would compile the interpreter's loops for them too (networks on batches). */
+/** Programs that pay after fewer calls are compiled at once: V8 would compile the interpreter's loops, too. */
 const fewestRounds = 16;
 
-/** So are those with more elements in their values, which would ask for a large memory before it is known what of it is needed. */
+/** Programs with more elements are compiled at once, too: interpreting them would ask for a large memory. */
 const mostElements = 2 ** 21;
 
-/** Bytes that compiled code needs for a value at most: its block, once more where outputs change places, and an entry in a table. */
+/** Bytes for a value at most: its block, once more where outputs change places, an entry in a table. */
 const bytesOfElement = 3 * Float64Array.BYTES_PER_ELEMENT;
 /** The ends of blocks, and the distances between long ones (wasm/memory.ts). */
 const bytesOfNode = 640;

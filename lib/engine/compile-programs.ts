@@ -1,4 +1,4 @@
-/** Tensor functions of a user, traced and compiled by an engine: what they do to numbers in double precision, in one memory. */
+/** Tensor functions of a user, traced and compiled by an engine for numbers in double precision. */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {callable, requireValue} from '../checks.js';
@@ -14,9 +14,9 @@ export type TensorProgram<In extends string, Out extends string> = (at: {readonl
 };
 
 /**
- * Compiles tensor functions: each is traced once, and becomes a program of the executable that reads its inputs' buffers
- * and writes its outputs', row-major Float64Arrays in one memory. Buffers are shared by name, and an input is no
- * program's output. What a function reads comes as an input.
+ * Compiles tensor functions: each is traced once, and becomes a program of the executable that reads its inputs'
+ * buffers and writes its outputs', row-major Float64Arrays in one memory. Buffers are shared by name, and an input is
+ * no program's output. What a function reads comes as an input.
  * @param shapes of the inputs
  * @throws TraceError; ShapeError; OptionError 'captured' where a function reads a tensor or variable from outside
  */
@@ -35,7 +35,8 @@ export function compilePrograms<Program extends string, In extends string, Out e
     if (captured.length > 0)
       throw new OptionError(
         'captured',
-        `compilePrograms: ${name} reads a tensor of shape [${captured[0].tensor.shape.join(', ')}] from outside. Give it as an input, or as plain numbers.`,
+        `compilePrograms: ${name} reads a tensor of shape [${captured[0].tensor.shape.join(', ')}] from outside. `
+          + 'Give it as an input, or as plain numbers.',
       );
     const own = graph.outputs.find(output => Object.hasOwn(shapes, output.name));
     if (own !== undefined)

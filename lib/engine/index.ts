@@ -19,7 +19,8 @@ const engines: {readonly [N in EngineName]: () => Engine} = {
     if (!wasmSupported())
       throw new OptionError(
         'no-wasm',
-        "WebAssembly is missing or forbidden here (a content security policy may need 'wasm-unsafe-eval'); use engine 'auto' or 'interpreter'.",
+        "WebAssembly is missing or forbidden here (a content security policy may need 'wasm-unsafe-eval'); use "
+          + "engine 'auto' or 'interpreter'.",
       );
     return wasm;
   },
@@ -29,15 +30,19 @@ const engines: {readonly [N in EngineName]: () => Engine} = {
 
 /**
  * The engine with this name, or the given engine.
- * @throws OptionError 'bad-engine', 'no-wasm', 'bad-precision' where an engine has no single precision of its own choosing
+ * @throws OptionError 'bad-engine', 'no-wasm', 'bad-precision' where an engine has no single precision of its own
+ * choosing
  */
 export function chooseEngine(engine: EngineName | Engine, precision: Precision = 'double'): Engine {
   const chosen = engineOf(engine);
   if (precision === 'double') return chosen;
   if (chosen === automatic || chosen === wasm) return wasmSingle;
+  const here =
+    engine === 'auto' ? 'here is the interpreter (WebAssembly is missing or forbidden)' : `is '${chosen.name}'`;
   throw new OptionError(
     'bad-precision',
-    `precision 'single' is only for compiled code: the engine ${engine === 'auto' ? 'here is the interpreter (WebAssembly is missing or forbidden)' : `is '${chosen.name}'`}. Leave precision out, or take engine 'auto' or 'wasm'${engine === 'auto' ? ' where WebAssembly runs' : ''}.`,
+    `precision 'single' is only for compiled code: the engine ${here}. Leave precision out, or take engine 'auto' or `
+      + `'wasm'${engine === 'auto' ? ' where WebAssembly runs' : ''}.`,
     {precision},
   );
 }
@@ -50,7 +55,8 @@ function engineOf(engine: EngineName | Engine): Engine {
     'bad-engine',
     typeof engine === 'string'
       ? `There is no engine '${String(engine)}'; choose one of ${names}.`
-      : `engine must be one of ${names}, or an object with a name, the unit roundoff epsilon of its arithmetic, and compile(programs, options).`,
+      : `engine must be one of ${names}, or an object with a name, `
+          + 'the unit roundoff epsilon of its arithmetic, and compile(programs, options).',
     {engine},
   );
 }

@@ -1,10 +1,10 @@
-/** What routines of compiled programs are made of, for the loops that are written so (integrate/step-blocks.ts, integrate/history/adaptive-blocks.ts): no engine of a user's own needs it. */
+/** Parts of routines of compiled programs (routine/compile.ts). Custom engines need none of it. */
 import type {Analysis} from '../linear/index.js';
 import type {Executable} from './engine.js';
 import type {NumericKernels, VectorKernels} from './wasm/kernels.js';
 import type {RoutineFactor} from './wasm/routine.js';
 
-/** Parts of routines (wasm/routine.ts): programs and kernels to be called in one memory, of which a buffer's `byteOffset` is an address. */
+/** Programs and kernels to be called in one memory, of which a buffer's `byteOffset` is an address. */
 export interface Routines {
   readonly memory: WebAssembly.Memory;
   /** Those of vectors, and all of them. */

@@ -76,7 +76,7 @@ export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<strin
 
 /** Depends on no input that changes, and has to be computed. */
 const steady = 0;
-/** Available without computing: an input that does not change, and what depends on no input, which engines compute once. */
+/** Available without computing: an input that does not change, and what depends on no input. */
 const given = 1;
 /** Depends on an input that changes. */
 const changes = 2;

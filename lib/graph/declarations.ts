@@ -27,8 +27,10 @@ export function declarationOf({operands}: Node<'declared'>): Declaration {
 export function notLinear(): TraceError {
   return new TraceError(
     'gradient-not-linear',
-    'The gradient function of a tf.customGrad is not linear in the cotangent dy (a clipped gradient, say), so that no derivative along a direction follows from it: '
-      + "Newton's matrix of an implicit scheme, jvp and forward sensitivities need one. Use an explicit scheme with vjp or tf.grad, or a gradient that is a factor times dy.",
+    'The gradient function of a tf.customGrad is not linear in the cotangent dy (a clipped gradient, say), so '
+      + 'that no derivative along a direction follows from it: '
+      + "Newton's matrix of an implicit scheme, jvp and forward sensitivities need one. Use an explicit scheme "
+      + 'with vjp or tf.grad, or a gradient that is a factor times dy.',
   );
 }
 

@@ -34,7 +34,8 @@ export function pushforward(
       given,
     );
   }
-  // A seed may be a value of the program too; new inputs take the place of seeds, so that only the tangent depends on them.
+  // A seed may be a value of the program too; new inputs take the place of seeds, so that only the tangent depends on
+  // them.
   const own = new Map(
     [...seeds].map(([node, seed]) => [node, seed === undefined ? undefined : input('tangent', seed.shape)]),
   );

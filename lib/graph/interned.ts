@@ -1,7 +1,7 @@
 /**
- * One node for all that are equal: of one primitive, with the same operands, attributes, shape and type. A hash finds the
- * candidates; comparing them decides. The part of the hash that is the node's own is kept at the node, as every pass
- * over a program asks for it again. Constant time a node.
+ * One node for all that are equal: of one primitive, with the same operands, attributes, shape and type. A hash finds
+ * the candidates; comparing them decides. The part of the hash that is the node's own is kept at the node, as every
+ * pass over a program asks for it again. Constant time a node.
  */
 import type {Contents} from './contents.js';
 import {contentsHash, sameContents} from './contents.js';

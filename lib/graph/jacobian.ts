@@ -20,7 +20,7 @@ export interface Jacobian {
   readonly pattern: SparsityPattern;
   /** Values in the pattern's order. */
   readonly values: Node;
-  /** Products it takes, tangents and transposed ones: the number of colours; 0 where the entries are computed one by one. */
+  /** Products it takes, tangents and transposed ones; 0 where the entries are computed one by one. */
   readonly colors: number;
   /** What it was derived from: the product with `direction`; undefined where that is zero. */
   readonly tangent: Node | undefined;
@@ -36,15 +36,16 @@ const mostTerms = 64;
 const widestProduct = 12;
 
 /**
- * What runs once a run costs what compiling it takes, some 50 µs a node: entries are written out only of tangents with fewer nodes. The start of a chain of six
- * hinges in maximal coordinates has 5,000 nodes, and ∂R/∂z 7,650 by colours and 29,000 by entries.
+ * What runs once a run costs what compiling it takes, some 50 µs a node: entries are written out only of tangents with
+ * fewer nodes. The start of a chain of six hinges in maximal coordinates has 5,000 nodes, and ∂R/∂z 7,650 by colours
+ * and 29,000 by entries.
  */
 const shortTangent = 300;
 
 /**
- * Entries are taken where they cost at most this part of what tangents do. Their program is longer, and making it takes as much
- * longer: for a four-bar with generalizedAlpha and `ggl` entries of nine tenths of the cost saved 4 % of a step of 0.24 ms, and
- * were 29,000 nodes, which took 0.9 s to make.
+ * Entries are taken where they cost at most this part of what tangents do. Their program is longer, and making it takes
+ * as much longer: for a four-bar with generalizedAlpha and `ggl` entries of nine tenths of the cost saved 4 % of a step
+ * of 0.24 ms, and were 29,000 nodes, which took 0.9 s to make.
  */
 const worthEntries = 3 / 4;
 
@@ -61,8 +62,8 @@ export function jacobian(residual: Node, z: Node, once = false): Jacobian {
 }
 
 /**
- * Each entry once, where that costs less than so many tangents together as the fullest row has entries, which colours cannot
- * fall below.
+ * Each entry once, where that costs less than so many tangents together as the fullest row has entries, which colours
+ * cannot fall below.
  */
 function entryByEntry(tangent: Node, direction: Node<'input'>): Jacobian | undefined {
   const order = topological([tangent]);

@@ -75,16 +75,16 @@ export interface Attributes {
   lu: Empty;
   /** A [b, n, n] → [b, n]: row i of the factored matrix is row p[i] of A. */
   luPermutation: Empty;
-  /** A [b, n, n] → the symmetric part of A with its negative eigenvalues set to zero, or made positive: the blocks of Newton's matrix. */
+  /** A [b, n, n] → the symmetric part of A with its negative eigenvalues set to zero, or made positive. */
   semidefinite: {readonly negative: 'zero' | 'turned'};
   /**
-   * A [b, n, n] → [b, n + 1, n]: the eigenvalues of its symmetric part, ascending, above the vectors as columns. Values whose
-   * difference is some ε of the largest count as equal in derivatives.
+   * A [b, n, n] → [b, n + 1, n]: the eigenvalues of its symmetric part, ascending, above the vectors as columns. Values
+   * whose difference is some ε of the largest count as equal in derivatives.
    */
   eigen: {readonly epsilon: number};
   /**
-   * A [b, m, n] → [b, …]: the singular values, descending, then U and V row by row, A = U diag(s) Vᵀ; all columns of both
-   * with fullMatrices. Equal values as in `eigen`.
+   * A [b, m, n] → [b, …]: the singular values, descending, then U and V row by row, A = U diag(s) Vᵀ; all columns of
+   * both with fullMatrices. Equal values as in `eigen`.
    */
   svd: {readonly fullMatrices: boolean; readonly epsilon: number};
   /**
@@ -93,10 +93,14 @@ export interface Attributes {
    */
   leastSquares: {readonly epsilon: number};
 
-  /** Operands: a value, its arguments x, a cotangent c, a gradient for each argument as a function of c: the value, whose derivative along dx is declared to be the transpose of c → gradients; as a tangent, that transpose applied to arguments dx. */
+  /**
+   * Operands: a value, its arguments x, a cotangent c, a gradient for each argument as a function of c: the value,
+   * whose derivative along dx is declared to be the transpose of c → gradients; as a tangent, that transpose applied to
+   * arguments dx.
+   */
   declared: {readonly as: 'value' | 'tangent'};
 
-  /** Operands: seeds and times of one shape [...s] → [...s, 2, count]: that many Brownian paths of the seed at the time, W and its integral from 0 on. */
+  /** Operands: seeds and times [...s] → [...s, 2, count]: Brownian paths of the seed at the time, W and ∫₀ᵗ W. */
   brownian: {readonly count: number};
 
   /** A function of numbers that a user defined, element by element (operands of one shape): the one of this number. */
@@ -186,8 +190,8 @@ export interface Node<O extends Op = Op> {
   readonly size: number;
   readonly dtype: DType;
   /**
-   * What passes over programs note of it, which is no part of its meaning: kept at the node, as a map of nodes for each pass
-   * was most of the time of most.
+   * What passes over programs note of it, which is no part of its meaning: kept at the node, as a map of nodes for each
+   * pass was most of the time of most.
    */
   readonly notes: {
     /** Nodes are numbered as they are made. */

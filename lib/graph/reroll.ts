@@ -1,8 +1,8 @@
 /**
  * Sums of many small terms of one form, as functions make them that add forces in a loop: the term once, with a leading
  * axis for all of them, and one sum over it. What is derived from it, and the code of both, is then as short as for one
- * term (loop rerolling, as compilers do it). Constants, parameters and the parts of values that are read may differ from
- * term to term. Linear in the nodes.
+ * term (loop rerolling, as compilers do it). Constants, parameters and the parts of values that are read may differ
+ * from term to term. Linear in the nodes.
  */
 import {add, concat, constant, gather, neg, operandTable, otherOperands, rebuild, reshape, sum} from './build.js';
 import {mixed, ownHash, sameOperation} from './interned.js';
@@ -11,13 +11,13 @@ import {isOp, sameShape, topological} from './node.js';
 import {primitiveOf} from './primitives/index.js';
 import {doesWork} from './work.js';
 
-/** Below this the programs are short already, and terms written out run a few per cent faster (terms of four numbers with a tanh). */
+/** Below this, programs are short, and terms written out run a few per cent faster. */
 const fewestTerms = 16;
 
-/** Numbers in the terms of one axis: 32 KiB, a processor's fastest cache. Terms that are longer than a part of it are loops already. */
+/** Numbers in the terms of one axis: 32 KiB, the first cache. Longer terms are loops already. */
 const mostNumbers = 4096;
 
-/** Operations one after another in a term: it is gone through by calls within calls, whose stack ends at some thousands. */
+/** Operations one after another in a term, which is gone through recursively. */
 const deepest = 500;
 
 interface Term {

@@ -329,17 +329,17 @@ function times(a: Scale, b: Scale): Scale {
 const isLike = (a: Scaled, b: Scaled): boolean => a.core === b.core && sameFactors(a.factors, b.factors);
 
 /**
- * (x + y) + cy as x + (1 + c)y rounds a number as large as y. The first form does too unless x + y is a small difference
- * and cy is small with it: with |c| at least this, no more than three bits of its accuracy are lost.
+ * (x + y) + cy as x + (1 + c)y rounds a number as large as y. The first form does too unless x + y is a small
+ * difference and cy is small with it: with |c| at least this, no more than three bits of its accuracy are lost.
  */
 const leastGathered = 1 / 8;
 
-/** Where nothing is left of y, nothing is saved, and (x + y) − y was written to round x, or to have what adding y rounds away. */
+/** Where nothing is left of y, (x + y) − y was written to round x, or to have what adding y rounds away. */
 function isSafelyGathered(like: Scale, z: Scale): boolean {
   return like.constant + z.constant !== 0 && Math.abs(z.constant) >= leastGathered * Math.abs(like.constant);
 }
 
-/** A part of a function of values one of which is put together of parts, and only one of these is read: the function of that one. */
+/** A slice of a function of values of which one is a concatenation: the function of slices, if of one part. */
 function withinPart(of: Node, {shape, attributes: {begin, strides}}: Node<'slice'>): Node | undefined {
   if (
     !isOp(of, 'binary')

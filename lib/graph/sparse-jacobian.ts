@@ -122,7 +122,7 @@ class Tangent {
   }
 }
 
-/** Elementwise linear functions of one value's terms change their common factor alone; undefined where terms of different values meet. */
+/** Elementwise linear functions of one value's terms change their common factor alone; else undefined. */
 function pointwise(node: Node, of: (operand: Node) => Tangent | undefined): Tangent | undefined {
   const [x, y] = node.operands;
   const [a, b] = [of(x), y === undefined ? undefined : of(y)];

@@ -1,4 +1,4 @@
-/** Counted work of programs: floating-point operations, so that ways to compute the same can be compared without timing them. */
+/** Counted work of programs in floating-point operations, so that ways to compute can be compared untimed. */
 import type {BinaryName, Node, UnaryName} from './node.js';
 import {isOp, topological} from './node.js';
 
@@ -45,7 +45,7 @@ const divisions: ReadonlySet<UnaryName | BinaryName> = new Set<UnaryName | Binar
 const priceOf = (fn: UnaryName | BinaryName): number =>
   dearFunctions.has(fn) ? dear : divisions.has(fn) ? division : 1;
 
-/** Operations of one node, its operands given. Views cost nothing, what moves numbers counts as one operation a number. */
+/** Operations of one node, its operands given. Views cost nothing, moving a number one operation. */
 export function workOf(node: Node): number {
   if (isOp(node, 'unary') || isOp(node, 'binary')) return node.size * priceOf(node.attributes.fn);
   if (isOp(node, 'matMul')) return 2 * node.size * node.operands[0].shape[node.attributes.transposeA ? 1 : 2];
@@ -92,9 +92,10 @@ export function countWork(outputs: readonly Node[], counts: (node: Node) => bool
 }
 
 /**
- * What a node costs beside its arithmetic, in operations: loads, stores, its share of a loop's beginning, and code that a cache must
- * hold. Both ways to a Jacobian were timed for six mechanisms, and 10 takes the faster one in each; without it a gripper on a free base
- * (9 velocities) had 17,000 nodes in place of 3,900, took a third longer for a step and twice as long to compile.
+ * What a node costs beside its arithmetic, in operations: loads, stores, its share of a loop's beginning, and code that
+ * a cache must hold. Both ways to a Jacobian were timed for six mechanisms, and 10 takes the faster one in each;
+ * without it a gripper on a free base (9 velocities) had 17,000 nodes in place of 3,900, took a third longer for a step
+ * and twice as long to compile.
  */
 const nodeWork = 10;
 

@@ -205,10 +205,10 @@ export function eigh(a: Input): {values: tf.Tensor; vectors: tf.Tensor} {
 }
 
 /**
- * Singular value decomposition A = U diag(s) Vᵀ of A [..., m, n], k = min(m, n): `s` [..., k], descending, `u` [..., m, k]
- * and `v` [..., n, k] (not its transpose, as in TensorFlow) with orthonormal columns; with `fullMatrices` u [..., m, m] and v [..., n, n].
- * With `computeUv: false` there is s alone. Equal singular values as equal eigenvalues in `eigh`; of the columns
- * that complete u or v, and of those of singular values zero, only the space they span has a derivative.
+ * Singular value decomposition A = U diag(s) Vᵀ of A [..., m, n], k = min(m, n): `s` [..., k], descending, `u` [..., m,
+ * k] and `v` [..., n, k] (not its transpose, as in TensorFlow) with orthonormal columns; with `fullMatrices` u [..., m,
+ * m] and v [..., n, n]. With `computeUv: false` there is s alone. Equal singular values as equal eigenvalues in `eigh`;
+ * of the columns that complete u or v, and of those of singular values zero, only the space they span has a derivative.
  *
  * @throws ShapeError.
  */
@@ -228,13 +228,14 @@ export function svd(
 }
 
 /**
- * The x that makes ‖A x − b‖² + l2Regularizer ‖x‖² least: a [..., m, n], b [..., m, k] (or [m]) → [..., n, k] (or [..., n]).
- * Where A has full rank there is one, or with fewer rows than columns one of least norm. `fast` (default)
- * solves the normal equations in double precision. Without, singular values up to max(m, n) ε of the largest count as zero, ε
- * of the arithmetic in use (2⁻²³ in tensors, 2⁻⁵² in a simulation), and x is the solution of least norm for any
- * rank; its derivative is that of matrices of the same rank.
+ * The x that makes ‖A x − b‖² + l2Regularizer ‖x‖² least: a [..., m, n], b [..., m, k] (or [m]) → [..., n, k] (or [...,
+ * n]). Where A has full rank there is one, or with fewer rows than columns one of least norm. `fast` (default) solves
+ * the normal equations in double precision. Without, singular values up to max(m, n) ε of the largest count as zero, ε
+ * of the arithmetic in use (2⁻²³ in tensors, 2⁻⁵² in a simulation), and x is the solution of least norm for any rank;
+ * its derivative is that of matrices of the same rank.
  *
- * @throws ShapeError; OptionError; SingularMatrixError (code 'rank-deficient') with `fast`. Inside a simulation the last is a step that is not finite.
+ * @throws ShapeError; OptionError; SingularMatrixError (code 'rank-deficient') with `fast`. Inside a simulation the
+ * last is a step that is not finite.
  */
 export function lstsq(
   a: Input,

@@ -2,12 +2,12 @@
  * Four tfjs kernels under names of our own, for every backend: the double-precision loops of dense.ts
  * between a synchronous read and a write, or TensorFlow's native operation where there is one.
  *
- * | kernel                | inputs                        | attributes         | outputs                               |
- * |-----------------------|-------------------------------|--------------------|---------------------------------------|
- * | LinalgSolve           | a [..., n, n], b [..., n, k]  | adjoint            | x [..., n, k]: A x = b, or Aᵀ x = b     |
- * | LinalgTriangularSolve | a [..., n, n], b [..., n, k]  | lower, adjoint     | x [..., n, k], one triangle of a read  |
- * | LinalgCholesky        | a [..., n, n], symmetric      |                    | lower factor [..., n, n], zeros above |
- * | LinalgLu              | a [..., n, n]                 |                    | lu [..., n, n]; p [..., n], int32      |
+ * | kernel                | inputs                       | attributes     | outputs                               |
+ * | --------------------- | ---------------------------- | -------------- | ------------------------------------- |
+ * | LinalgSolve           | a [..., n, n], b [..., n, k] | adjoint        | x [..., n, k]: A x = b, or Aᵀ x = b   |
+ * | LinalgTriangularSolve | a [..., n, n], b [..., n, k] | lower, adjoint | x [..., n, k], one triangle of a read |
+ * | LinalgCholesky        | a [..., n, n], symmetric     |                | lower factor [..., n, n], zeros above |
+ * | LinalgLu              | a [..., n, n]                |                | lu [..., n, n]; p [..., n], int32     |
  *
  * This table is the contract with whoever registers them for another backend: inputs are float32,
  * the batch dimensions of a and b are already equal, b is a matrix, n = shape[rank − 2] of a.
@@ -146,7 +146,8 @@ function cholesky({inputs, backend}: Call): TensorInfo[] {
           throw new SingularMatrixError(
             'not-positive-definite',
             `linalg.cholesky: ${which(n, i, batch)} is not positive definite: its leading `
-              + `${row + 1} × ${row + 1} block, up to row ${row}, is not. Add to its diagonal, or solve with linalg.solve.`,
+              + `${row + 1} × ${row + 1} block, up to row ${row}, is not. Add to its diagonal, or solve with `
+              + 'linalg.solve.',
             {batch: i, row, rows: [row], order: n},
           );
         }

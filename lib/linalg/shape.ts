@@ -52,7 +52,8 @@ export function withRightSide(
   if (columns.rank < 2 || columns.shape[columns.rank - 2] !== m) {
     throw new ShapeError(
       'linalg-right-side',
-      `${operation}: with ${m} × ${n} matrices of shape [${a.shape}] the right side must be [..., ${m}, k] or [${m}], but has shape [${rightSide.shape}].`,
+      `${operation}: with ${m} × ${n} matrices of shape [${a.shape}] the right side must be [..., ${m}, k] or `
+        + `[${m}], but has shape [${rightSide.shape}].`,
       {operation, matrix: a.shape, rightSide: rightSide.shape},
     );
   }
@@ -69,7 +70,8 @@ function broadcastBatch(operation: string, a: tf.Tensor, b: tf.Tensor): number[]
     if (l !== r && l !== 1 && r !== 1) {
       throw new ShapeError(
         'linalg-batch',
-        `${operation}: the batch dimensions [${left}] and [${right}] do not broadcast: each pair from the right must be equal or have a 1.`,
+        `${operation}: the batch dimensions [${left}] and [${right}] do not broadcast: each pair from the right `
+          + 'must be equal or have a 1.',
         {operation, matrix: a.shape, rightSide: b.shape},
       );
     }

@@ -2,15 +2,16 @@
  * Three more tfjs kernels for every backend, as those of kernels.ts: double-precision loops between a
  * synchronous read and a write, or TensorFlow's native operation where there is one.
  *
- * | kernel             | inputs                       | attributes   | outputs                                                     |
- * |--------------------|------------------------------|--------------|-------------------------------------------------------------|
- * | LinalgEigh         | a [..., n, n]                |              | values [..., n], ascending; vectors [..., n, n] as columns  |
- * | LinalgSvd          | a [..., m, n]                | fullMatrices | s [..., k], descending; u [..., m, k or m]; v [..., n, k or n] |
- * | LinalgLeastSquares | a [..., m, n], b [..., m, k] | fast         | x [..., n, k]                                               |
+ * | kernel             | inputs                       | attributes   | outputs                                       |
+ * | ------------------ | ---------------------------- | ------------ | --------------------------------------------- |
+ * | LinalgEigh         | a [..., n, n]                |              | values [..., n]; vectors [..., n, n]          |
+ * | LinalgSvd          | a [..., m, n]                | fullMatrices | s [..., k]; u [..., m, k]; v [..., n, k]       |
+ * | LinalgLeastSquares | a [..., m, n], b [..., m, k] | fast         | x [..., n, k]                                 |
  *
- * LinalgEigh takes the symmetric part of a. LinalgLeastSquares solves, with fast, by the normal equations, of
- * matrices of full rank; else by the singular values, for the solution of least norm. TensorFlow's MatrixSolveLs
- * wants its regularization in double precision, which no tensor of tfjs has: this one runs in double everywhere.
+ * Eigenvalues ascend, with vectors as columns; singular values descend; with fullMatrices u and v have all m and n
+ * columns. LinalgEigh takes the symmetric part of a. LinalgLeastSquares solves, with fast, by the normal equations, of
+ * matrices of full rank; else by the singular values, for the solution of least norm. TensorFlow's MatrixSolveLs wants
+ * its regularization in double precision, which no tensor of tfjs has: this one runs in double everywhere.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {TensorInfo} from '@tensorflow/tfjs';
@@ -152,7 +153,8 @@ function deficient(m: number, n: number, index: number, batch: number): Singular
   const what = batch === 1 ? `the ${m} × ${n} matrix` : `matrix ${index} of the batch of ${batch} (${m} × ${n})`;
   return new SingularMatrixError(
     'rank-deficient',
-    `linalg.lstsq: ${what} lacks full rank: some of its ${m >= n ? 'columns' : 'rows'} depend on others. Take {fast: false}, which gives the solution of least norm, or an l2Regularizer.`,
+    `linalg.lstsq: ${what} lacks full rank: some of its ${m >= n ? 'columns' : 'rows'} depend on others. Take `
+      + '{fast: false}, which gives the solution of least norm, or an l2Regularizer.',
     {batch: index, rows: m, columns: n},
   );
 }

@@ -303,8 +303,8 @@ class QuotientGraph {
   }
 
   /**
-   * Postorder of the absorption tree: elements before the unknowns merged into the same parent. Dense rows are in no tree;
-   * as the first on the stack they come last.
+   * Postorder of the absorption tree: elements before the unknowns merged into the same parent. Dense rows are in no
+   * tree; as the first on the stack they come last.
    */
   order(): Int32Array {
     const {n, parent, weight} = this;

@@ -35,8 +35,8 @@ export class Equilibration {
   }
 
   /**
-   * R A C has largest entries in [1, 2) in all columns and below 2 in all rows, but where a scale would leave the range of
-   * doubles. False where something is not finite. Multiply R C first: R A alone may leave that range.
+   * R A C has largest entries in [1, 2) in all columns and below 2 in all rows, but where a scale would leave the range
+   * of doubles. False where something is not finite. Multiply R C first: R A alone may leave that range.
    */
   scale(values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): boolean {
     const {columnExponents} = this;

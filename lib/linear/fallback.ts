@@ -1,8 +1,8 @@
 /**
- * Two factors in one: each matrix is tried with a fast method and, when that cannot take it, or takes it and then solves a
- * right-hand side inaccurately, given to a general one. The choice depends on the values and on what is solved with them,
- * never on earlier matrices, so that a step computed again (checkpointing) gives the same bits. A matrix that nothing could
- * take, as its numbers are not finite, is refused before the general factor is even made.
+ * Two factors in one: each matrix is tried with a fast method and, when that cannot take it, or takes it and then
+ * solves a right-hand side inaccurately, given to a general one. The choice depends on the values and on what is solved
+ * with them, never on earlier matrices, so that a step computed again (checkpointing) gives the same bits. A matrix
+ * that nothing could take, as its numbers are not finite, is refused before the general factor is even made.
  */
 import {throwNotFactored, type SpecialFactor} from './direct.js';
 import {isInaccurate} from './refinement.js';

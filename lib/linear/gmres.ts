@@ -75,7 +75,8 @@ class Gmres implements KrylovMethod {
     if (used > 0 && h[(used - 1) * (m + 1) + used - 1] === 0) {
       throw new StiffgradError(
         'breakdown',
-        'gmres: the Krylov space closed without a solution, so the matrix is singular. Remove redundant equations or use a direct solver, which names them.',
+        'gmres: the Krylov space closed without a solution, so the matrix is singular. Remove redundant '
+          + 'equations or use a direct solver, which names them.',
         {method: this.name, iterations: used},
       );
     }

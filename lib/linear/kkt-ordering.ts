@@ -29,9 +29,10 @@ export function pairedOrdering(pattern: Pattern, graph: Graph, name: OrderingNam
 }
 
 /**
- * Each weak row directly after the last of its strong neighbours. There its pivot is that of G M⁻¹Gᵀ, less what rows before it
- * share with it, and a definite matrix needs no other. A pair would not do: contacts are mostly more than bodies can move, and
- * a velocity across a contact is no partner of its row. The strong rows are ordered as if the weak ones were gone: each joins its neighbours to each other.
+ * Each weak row directly after the last of its strong neighbours. There its pivot is that of G M⁻¹Gᵀ, less what rows
+ * before it share with it, and a definite matrix needs no other. A pair would not do: contacts are mostly more than
+ * bodies can move, and a velocity across a contact is no partner of its row. The strong rows are ordered as if the weak
+ * ones were gone: each joins its neighbours to each other.
  */
 function weakLast(graph: Graph, weak: Int32Array, name: OrderingName): Int32Array {
   const {n, pointers, adjacent} = graph;

@@ -1,4 +1,4 @@
-/** What a factorization of supernodal-ldu.ts leaves: the blocks of a factor with its exchanges, and the record of its pivots. */
+/** A factor of supernodal-ldu.ts: its blocks with their exchanges, and the record of its pivots. */
 import type {Blocks} from './panels.js';
 import {ZERO_PIVOT} from './singularity.js';
 import {EPSILON} from './solver.js';

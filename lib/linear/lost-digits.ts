@@ -1,42 +1,42 @@
 /**
- * How many digits solves with a matrix lose, measured: an x that is known, b = A x with its terms rounded much more coarsely
- * than they are, and how far off the factor's solution then is. That is a condition number of Skeel's, along one direction:
- * what the rounding of entries (a mass beside h²K, of which their sum keeps few digits) and of the elimination grow by, for
- * one product and one solve.
+ * How many digits solves with a matrix lose, measured: an x that is known, b = A x with its terms rounded much more
+ * coarsely than they are, and how far off the factor's solution then is. That is a condition number of Skeel's, along
+ * one direction: what the rounding of entries (a mass beside h²K, of which their sum keeps few digits) and of the
+ * elimination grow by, for one product and one solve.
  */
 import {Equilibration} from './equilibration.js';
 import type {Pattern} from './solver.js';
 
 /**
- * Rounding that grows by more than this costs a derivative digits: of two free masses on a spring the gradient of 100 Newmark
- * steps is off by 1e-10 where it grows 50 times, by 4e-9 at this limit, by 1e-6 at twenty times as much and by 100 at 10⁷. Chains and
- * meshes at steps that resolve them stay below 30.
+ * Rounding that grows by more than this costs a derivative digits: of two free masses on a spring the gradient of 100
+ * Newmark steps is off by 1e-10 where it grows 50 times, by 4e-9 at this limit, by 1e-6 at twenty times as much and by
+ * 100 at 10⁷. Chains and meshes at steps that resolve them stay below 30.
  */
 export const LOSING = 256;
 
 /**
- * Pivots of at least this share of their row (the sum of its entries' sizes, 4 of which a chain's pivot is at most) show that
- * elimination cancels no digits, for less than a measurement.
+ * Pivots of at least this share of their row (the sum of its entries' sizes, 4 of which a chain's pivot is at most)
+ * show that elimination cancels no digits, for less than a measurement.
  */
 export const KEEPING = 4 / LOSING;
 
-/** A diagonal entry so many times as large as it was, or so small a part of what the sum of a row was: what is stiff beside a mass has grown by as much. */
+/** A diagonal entry has grown, or a row's sum shrunk, by so much: what is stiff beside a mass has, too. */
 const GROWN = 4;
 
 /** Below this share of the sum of its entries' sizes the sum of a row is rounding, or zero by design: x_i = x_j. */
 const CANCELLED = 2 ** -40;
 
-/** The rounding that stands for that of the arithmetic: far above it, and far enough below 1 to be small when it has grown so. */
+/** Stands for the arithmetic's rounding: far above it, and small even when it has grown by `LOSING`. */
 const COARSE = 2 ** -30;
 
-/** Off-diagonal entries up to this share of the diagonal one in every row: (1 + ρ)/(1 − ρ) bounds the growth (Varah 1975). */
+/** Off-diagonal entries up to this share ρ of the diagonal: growth is below (1 + ρ)/(1 − ρ) (Varah 1975). */
 const DOMINANT = (LOSING - 1) / (LOSING + 1);
 
 const found = new WeakMap<Pattern, LostDigits>();
 
 /**
- * A matrix when it was last measured, by rows: the size of its diagonal entry, which grows with a stiffness, and the share of
- * its sum, which is what the rigid motion of free masses feels, and falls with their mass.
+ * A matrix when it was last measured, by rows: the size of its diagonal entry, which grows with a stiffness, and the
+ * share of its sum, which is what the rigid motion of free masses feels, and falls with their mass.
  */
 export class Rows {
   private readonly largest: Float64Array;

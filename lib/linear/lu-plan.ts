@@ -1,8 +1,8 @@
 /**
  * Sparse LU column by column, after Gilbert and Peierls (SIAM J. Sci. Stat. Comput. 9 (1988) 862–874):
  * column k of the factors solves L x = A(:, q_k), a sparse triangular solve whose nonzeros are found by
- * depth-first search, in columns pruned after Eisenstat and Liu (1992) of what other columns reach. The pivot is the largest candidate by
- * row-scaled size, unless the diagonal entry of the symmetric order is within the threshold of it.
+ * depth-first search, in columns pruned after Eisenstat and Liu (1992) of what other columns reach. The pivot is the
+ * largest candidate by row-scaled size, unless the diagonal entry of the symmetric order is within the threshold of it.
  *
  * What comes out is a *plan*: the pivots and the pattern of both factors. Other values can follow it
  * without any search, and without rounding differences between one use and the next.
@@ -39,8 +39,8 @@ export interface LuPlan {
 export const PIVOT_THRESHOLD = 0.1;
 
 /**
- * An order of pivots chosen for another matrix serves while each pivot is at least this share of the largest entry of its
- * column: KLU's tolerance. Looser than that of a new search, so that a plan is not left as soon as it is made.
+ * An order of pivots chosen for another matrix serves while each pivot is at least this share of the largest entry of
+ * its column: KLU's tolerance. Looser than that of a new search, so that a plan is not left as soon as it is made.
  */
 export const KEEP_THRESHOLD = 1e-3;
 

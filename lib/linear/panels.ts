@@ -42,7 +42,8 @@ export interface PanelKernels {
   /**
    * Rows of `depth` numbers at `a`, `stride` apart, whose rows in the matrix are listed from `list` to `end`, times D
    * (from `pivot` on), times as many columns as there are rows at `b`: subtracted from the placed block in a
-   * panel, in the columns listed from `columnList` on. Where both lists begin at one place, only on and below the diagonal.
+   * panel, in the columns listed from `columnList` on. Where both lists begin at one place, only on and below the
+   * diagonal.
    */
   update(
     panel: Panel,

@@ -29,7 +29,8 @@ export const isInaccurate = (error: unknown): boolean =>
 export function throwInaccurate(method: string, error: number, iterations: number): never {
   throw new StiffgradError(
     'inaccurate-solve',
-    `${method}: refinement ends at a backward error of ${error.toExponential(1)}. The matrix is nearly singular, or needs pivoting: use sparseLu().`,
+    `${method}: refinement ends at a backward error of ${error.toExponential(1)}. The matrix is nearly singular, `
+      + 'or needs pivoting: use sparseLu().',
     {
       backwardError: error,
       iterations,
@@ -70,9 +71,10 @@ export class Refinement {
   }
 
   /**
-   * The backward error where rows of nothing but rounding are compared with the whole solution: of an equation a x_j = 0, as
-   * of a coordinate that is held, |a x_j| is the rounding itself, and its share of itself 1 (Arioli, Demmel & Duff 1989, §2: rows with
-   * (|A| |x| + |b|)_i below 1000 n ε (‖A_i‖ ‖x‖ + |b_i|), to which |A_i| ‖x‖ is added). It judges, and does not end the refinement.
+   * The backward error where rows of nothing but rounding are compared with the whole solution: of an equation a x_j =
+   * 0, as of a coordinate that is held, |a x_j| is the rounding itself, and its share of itself 1 (Arioli, Demmel &
+   * Duff 1989, §2: rows with (|A| |x| + |b|)_i below 1000 n ε (‖A_i‖ ‖x‖ + |b_i|), to which |A_i| ‖x‖ is added). It
+   * judges, and does not end the refinement.
    */
   private errorBesideZeros(values: Float64Array, transposed: boolean): number {
     const {

@@ -4,7 +4,7 @@ import type {Pattern} from './solver.js';
 import type {Supernodes} from './supernodes.js';
 
 export interface Scatter {
-  /** By entry: its place in the blocks of the lower triangle's panel; above the diagonal that of its mirror image, `nodes.size` further on. */
+  /** By entry: its place in the blocks of L; above the diagonal its mirror image's, `nodes.size` further on. */
   readonly target: Int32Array;
   /** Position in the values of the diagonal entry of permuted row k, −1 where the pattern has none. */
   readonly diagonal: Int32Array;

@@ -77,7 +77,7 @@ export function examine(pattern: Pattern, values: Float64Array, factor: Examined
   );
 }
 
-/** @throws SingularMatrixError 'singular-matrix' of a matrix whose left null vectors live in these rows: if symmetric, the right ones too */
+/** @throws SingularMatrixError 'singular-matrix': left null vectors, and right ones if symmetric, are in these rows */
 export function throwDependent(n: number, rows: number[], symmetric: boolean): never {
   throw new SingularMatrixError('singular-matrix', sentence(n, rows, rows, false, false), {
     rows,
@@ -94,7 +94,8 @@ function sentence(n: number, rows: number[], columns: number[], emptyRow: boolea
       : `${named('row', rows)} ${rows.length > 1 ? 'depend on one another' : 'carries no information of its own'}`;
   return (
     `The ${n} × ${n} matrix is singular to working precision: ${what}. `
-    + 'Remove redundant equations (two constraints that say the same), or give every unknown an equation, a mass or a compliance.'
+    + 'Remove redundant equations (two constraints that say the same), or give every unknown an equation, a mass '
+    + 'or a compliance.'
   );
 }
 
@@ -118,7 +119,8 @@ export function throwIfNotFinite(pattern: Pattern, values: Float64Array): void {
   const column = pattern.columns[first];
   throw new StiffgradError(
     'not-finite',
-    `The matrix has ${values[first]} at row ${rows[0]}, column ${column}: a derivative is not finite there. Check the state at which it was computed, and divisions, roots and logarithms in the forces.`,
+    `The matrix has ${values[first]} at row ${rows[0]}, column ${column}: a derivative is not finite there. `
+      + 'Check the state at which it was computed, and divisions, roots and logarithms in the forces.',
     {rows, row: rows[0], column, value: values[first]},
   );
 }

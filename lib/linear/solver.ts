@@ -27,9 +27,9 @@ export interface Pattern {
   readonly symmetric: boolean;
   /** All n·n entries are present. */
   readonly dense: boolean;
-  /** Rows whose diagonal entry is in the pattern but may be next to nothing (multipliers of contacts): pivots only after their neighbours. */
+  /** Rows whose diagonal may be next to nothing (multipliers of contacts): pivots only after their neighbours. */
   readonly weak?: Int32Array | undefined;
-  /** The unknowns that are asked for, the first; those behind them are intermediate values (extended.ts). Default: all. */
+  /** The first unknowns, which are asked for; the others are intermediate values (extended.ts). Default: all. */
   readonly own?: number;
 }
 
@@ -42,7 +42,7 @@ export interface LinearSolver {
 
 /** A method that an engine may have as a kernel, with the storage and the tests of pivots of this layer's. */
 export type CompiledMethod =
-  /** tridiagonal.ts, of a pattern with all 3n − 2 entries, in their order; `symmetric` where the pattern promises it. */
+  /** tridiagonal.ts, of a pattern with all 3n − 2 entries in order; `symmetric` where the pattern says so. */
   | {readonly name: 'tridiagonal'; readonly symmetric: boolean}
   /** dense-lu.ts, of a pattern with all entries. */
   | {readonly name: 'dense'};

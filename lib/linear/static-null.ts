@@ -14,8 +14,9 @@ import {EPSILON, type Pattern} from './solver.js';
 
 /**
  * Counted operations of L D Lᵀ up to which the scalar LU judges what the factors in supernodes refused. On square grids
- * of 60² and 100² unknowns whose pivots vanish, and on meshes of flow with zeros on the pressures' diagonal, that took 200 to
- * 750 nanoseconds for each of them, against less than one in supernodes: this limit is a quarter of a minute to a minute.
+ * of 60² and 100² unknowns whose pivots vanish, and on meshes of flow with zeros on the pressures' diagonal, that took
+ * 200 to 750 nanoseconds for each of them, against less than one in supernodes: this limit is a quarter of a minute to
+ * a minute.
  */
 export const LU_IN_REACH = 1e8;
 
@@ -27,7 +28,8 @@ const NULL = 64 * EPSILON;
 
 /**
  * @param solve x ← (A + E)⁻¹ x, or (A + E)⁻ᵀ x where `transposed`
- * @param unknownScale size of an unknown of the null vector, and with `equationScale` S, T where T A S (or T Aᵀ S) has entries near 1
+ * @param unknownScale size of an unknown of the null vector, and with `equationScale` S, T where T A S (or T Aᵀ S) has
+ * entries near 1
  * @throws SingularMatrixError 'singular-matrix' with `rows`, or StiffgradError 'unstable-pivots' where none was found
  */
 export function judgeByNullVector(
@@ -57,8 +59,10 @@ export function judgeByNullVector(
   }
   throw new StiffgradError(
     'unstable-pivots',
-    `The ${n} × ${n} matrix cannot be factored in a fixed order: pivots vanish, and refinement does not make up for them. Far from a solution that is common: use a smaller `
-      + "step, or newton({onFailure: 'halve'}). An LU with full pivoting, sparseLu(), may still factor it, in minutes for a matrix of this size.",
+    `The ${n} × ${n} matrix cannot be factored in a fixed order: pivots vanish, and refinement does not make up `
+      + 'for them. Far from a solution that is common: use a smaller '
+      + "step, or newton({onFailure: 'halve'}). An LU with full pivoting, sparseLu(), may still factor it, in "
+      + 'minutes for a matrix of this size.',
     {},
   );
 }

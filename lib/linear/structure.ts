@@ -1,6 +1,6 @@
 /**
- * What a sparse factorization knows from the pattern of A + Aᵀ: an order with pivots on the diagonal, and the supernodes of
- * the factor. L D Lᵀ and the supernodal LU of one pattern have the same, so it is found once.
+ * What a sparse factorization knows from the pattern of A + Aᵀ: an order with pivots on the diagonal, and the
+ * supernodes of the factor. L D Lᵀ and the supernodal LU of one pattern have the same, so it is found once.
  */
 import {eliminate} from './elimination.js';
 import {symmetricGraph} from './graph.js';

@@ -133,7 +133,7 @@ export class Mirror {
     return true;
   }
 
-  /** Whether two mirrored entries, in rows scaled by di and dj, are equal but for rounding. The entry at p is the one above. */
+  /** Whether two mirrored entries, in rows scaled by di and dj, are equal but for rounding; p is above. */
   private agree(values: Float64Array, p: number, one: number, other: number, di: number, dj: number): boolean {
     const {diagonal} = this;
     const i = this.row[p];
@@ -217,8 +217,10 @@ export class SymmetrizedFactor extends SpecialFactor {
       const [i, j] = this.mirror.firstDifference(values);
       throw new StiffgradError(
         'not-symmetric',
-        `The ${this.n} × ${this.n} matrix is not symmetric, and no scaling of its rows makes it so: entries (${i}, ${j}) and (${j}, ${i}) differ. `
-          + 'Use auto() or an LU instead. For a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
+        `The ${this.n} × ${this.n} matrix is not symmetric, and no scaling of its rows makes it so: entries `
+          + `(${i}, ${j}) and (${j}, ${i}) differ. `
+          + 'Use auto() or an LU instead. For a structure it means a force without a potential: a gyroscope, a '
+          + 'follower load, a coupling that acts one way.',
         {rows: [i, j]},
       );
     }

@@ -183,7 +183,10 @@ export function solveTridiagonalTransposed(
   substitute({first: upper, second: lower, shift: 1, reciprocals}, x, at);
 }
 
-/** What the sweeps multiply by: from the top to the middle first[i − shift], from the bottom second[j + shift]; back up second[i + shift], down first[j − shift]. */
+/**
+ * What the sweeps multiply by: from the top to the middle first[i − shift], from the bottom second[j + shift]; back up
+ * second[i + shift], down first[j − shift].
+ */
 interface Multipliers {
   readonly first: Float64Array;
   readonly second: Float64Array;

@@ -1,4 +1,4 @@
-/** Runs routines as JavaScript: a closure for every operation, on numbers in one array, as closures that return them would allocate. */
+/** Runs routines as JavaScript: a closure for every operation, on numbers in one array, without allocating. */
 import type {Condition, Element, Place, Routine, Statement, Value} from './routine.js';
 
 type Effect = () => void;

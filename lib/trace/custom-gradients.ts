@@ -25,7 +25,7 @@ const tfjsScopes: ReadonlySet<string> = new Set([
   'softmaxCrossEntropy__op',
 ]);
 
-/** @throws {TraceError, ShapeError} where the gradient function cannot be traced, or its results do not fit the arguments */
+/** @throws {TraceError, ShapeError} where the gradient cannot be traced, or does not fit the arguments */
 export function runDeclared(kernel: CustomKernel, run: RunKernelFunc): tf.Tensor | tf.Tensor[] {
   const {forwardFunc, backwardsFunc, inputs} = kernel;
   const scope = (internals().state.activeScope as {name?: string} | null)?.name;
@@ -41,7 +41,8 @@ export function runDeclared(kernel: CustomKernel, run: RunKernelFunc): tf.Tensor
       if (Array.isArray(value)) {
         throw new TraceError(
           'several-values',
-          'A function with a custom gradient returns several tensors; tf.customGrad and a trace support only one. Write one function for each, or stack them.',
+          'A function with a custom gradient returns several tensors; tf.customGrad and a trace support only '
+            + 'one. Write one function for each, or stack them.',
         );
       }
       const session = requireSession();

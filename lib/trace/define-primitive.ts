@@ -1,7 +1,7 @@
 /**
- * Functions of one's own in traced functions, element by element: a value in double precision that is plain JavaScript, and
- * derivatives in tfjs operations, so that derivatives of any order follow. Outside a trace they are tfjs operations like
- * others, on every backend that can be read at once.
+ * Functions of one's own in traced functions, element by element: a value in double precision that is plain JavaScript,
+ * and derivatives in tfjs operations, so that derivatives of any order follow. Outside a trace they are tfjs operations
+ * like others, on every backend that can be read at once.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError, TraceError} from '../errors.js';
@@ -28,8 +28,8 @@ const kernelName = 'StiffgradMapped';
 const definitions: PrimitiveSpec[] = [];
 
 /**
- * A function of numbers as an operation on tensors, with the usual broadcasting: in a trace in double precision, on every
- * engine. Define it once, at the top of a module: every definition is kept.
+ * A function of numbers as an operation on tensors, with the usual broadcasting: in a trace in double precision, on
+ * every engine. Define it once, at the top of a module: every definition is kept.
  * @throws OptionError 'bad-primitive'; TraceError if a derivative captures a tensor; ShapeError if it has another shape
  */
 export function definePrimitive(spec: PrimitiveSpec): (...x: (tf.Tensor | number)[]) => tf.Tensor {
@@ -47,7 +47,8 @@ export function definePrimitive(spec: PrimitiveSpec): (...x: (tf.Tensor | number
   ) {
     throw new OptionError(
       'bad-primitive',
-      `definePrimitive: derivatives of ${name} must be a list of functions, one for each argument; undefined means zero.`,
+      `definePrimitive: derivatives of ${name} must be a list of functions, one for each argument; undefined `
+        + 'means zero.',
     );
   }
   const fn = addMapped({
@@ -88,14 +89,16 @@ function traced(name: string, argument: number, derivative: PrimitiveDerivative,
   if (captured.length > 0)
     throw new TraceError(
       'captured',
-      `The derivative of ${name} with respect to argument ${argument} captures a tensor from outside: make it an argument.`,
+      `The derivative of ${name} with respect to argument ${argument} captures a tensor from outside: make it an `
+        + 'argument.',
       {primitive: name, argument},
     );
   const [found] = substitute([graph.outputs[0].node], new Map(graph.inputs.map((input, i) => [input, [...x, y][i]])));
   if (found.size !== 1 && found.size !== y.size)
     throw new ShapeError(
       'primitive-shape',
-      `The derivative of ${name} with respect to argument ${argument} has shape [${found.shape.join(', ')}], its value [${y.shape.join(', ')}].`,
+      `The derivative of ${name} with respect to argument ${argument} has shape [${found.shape.join(', ')}], its `
+        + `value [${y.shape.join(', ')}].`,
       {primitive: name, argument},
     );
   return found;
@@ -103,7 +106,7 @@ function traced(name: string, argument: number, derivative: PrimitiveDerivative,
 
 let known = false;
 
-/** The kernel for the backend that is active, and once its gradient. A trace has it already (kernels/elementwise.ts). */
+/** Registers the kernel for the active backend, and its gradient once. A trace has it already. */
 function register(): void {
   if (!known) {
     known = true;

@@ -25,7 +25,7 @@ interface Isolated {
   readonly inputs: {readonly [name: string]: Node};
   readonly output: Node;
   readonly captured: readonly Captured[];
-  /** Whether it declares values that solve equations, which are unknowns of the surrounding trace where it is called there. */
+  /** Whether it declares values that solve equations, which are unknowns of the surrounding trace. */
   readonly lifts: boolean;
 }
 
@@ -52,8 +52,9 @@ function isolate(f: (at: Tensors) => tf.Tensor, at: Tensors): Isolated {
 const functions = new WeakMap<object, Map<string, Isolated | undefined>>();
 
 /**
- * f(at) in the current trace, by a graph that f is traced to once for an owner: a thousand operations are put in another place in a
- * hundredth of the time that tfjs takes for them. f reads only `at`, of the same shapes each time, and tensors that outlive the owner.
+ * f(at) in the current trace, by a graph that f is traced to once for an owner: a thousand operations are put in
+ * another place in a hundredth of the time that tfjs takes for them. f reads only `at`, of the same shapes each time,
+ * and tensors that outlive the owner.
  * @param isSteady whether f, which has just been traced, gives the same wherever it is called
  */
 export function tracedOnce(
@@ -89,8 +90,8 @@ export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, dire
 }
 
 /**
- * Whether each number of f, of the shape of y, depends on that number of y alone, or each row of `size` numbers on that row, by the
- * dependence of operations. Only inside a trace.
+ * Whether each number of f, of the shape of y, depends on that number of y alone, or each row of `size` numbers on that
+ * row, by the dependence of operations. Only inside a trace.
  */
 export function isElementwise(f: (at: Tensors) => tf.Tensor, y: tf.Tensor, size = 1): boolean {
   const {inputs, output} = isolate(f, {y});
@@ -105,7 +106,9 @@ export function isElementwise(f: (at: Tensors) => tf.Tensor, y: tf.Tensor, size 
   return true;
 }
 
-/** Whether the value of a function depends on one of its tensors, by its operations after simplification; a shape is no value. Only inside a trace. */
+/**
+ * Whether a function's value, not its shape, depends on one of its tensors after simplification. Only inside a trace.
+ */
 export function dependsOn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string): boolean {
   const {inputs, output} = isolate(f, at);
   return topological(simplifyNodes([output])).includes(inputs[name]);
@@ -141,9 +144,9 @@ export interface AffineFunction {
 }
 
 /**
- * A function that is affine in one of its tensors, with the entries of its Jacobian that are not zero: they are computed once for all x, and each
- * f(x) and Jᵀ·cotangent is then a product with them, where derivatives of f are as long as f. Undefined where f is not
- * affine by its operations, or does not read the tensor. Only inside a trace.
+ * A function that is affine in one of its tensors, with the entries of its Jacobian that are not zero: they are
+ * computed once for all x, and each f(x) and Jᵀ·cotangent is then a product with them, where derivatives of f are as
+ * long as f. Undefined where f is not affine by its operations, or does not read the tensor. Only inside a trace.
  * @param f [rows]
  */
 export function affineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string): AffineFunction | undefined {

@@ -24,8 +24,11 @@ export function valueRead(term: string, producer: string | undefined): TraceErro
   return traceError(
     'value-read',
     term,
-    `reads the value ${what} while it is traced (dataSync, arraySync, data, array, print, or an operator of JavaScript such as -3 * q, q + 1 or q > 0). `
-      + 'Operators do not work on tensors: write tf.mul(-3, q), tf.add(q, 1), tf.greater(q, 0). Tensors have no values in a trace: choose between values with tf.where instead of if, and read what does not change before, outside the function.',
+    `reads the value ${what} while it is traced (dataSync, arraySync, data, array, print, or an operator of `
+      + 'JavaScript such as -3 * q, q + 1 or q > 0). '
+      + 'Operators do not work on tensors: write tf.mul(-3, q), tf.add(q, 1), tf.greater(q, 0). Tensors have no '
+      + 'values in a trace: choose between values with tf.where instead of if, and read what does not change '
+      + 'before, outside the function.',
     {producer},
   );
 }
@@ -34,7 +37,8 @@ export function comparisonUnread(term: string, kernel: string): TraceError {
   return traceError(
     'comparison-unread',
     term,
-    `compares tensors (${kernel}) and nothing reads the result. In a?b:c, if, && and ||, JavaScript takes every tensor for true: choose with tf.where, `
+    `compares tensors (${kernel}) and nothing reads the result. In a?b:c, if, && and ||, JavaScript takes every `
+      + 'tensor for true: choose with tf.where, '
       + 'combine conditions with tf.logicalAnd and tf.logicalOr, and leave out a comparison that is not needed.',
     {producer: kernel},
   );
@@ -44,7 +48,8 @@ export function asynchronous(term: string): TraceError {
   return traceError(
     'asynchronous',
     term,
-    'is asynchronous: it returned a promise. A traced function must return its tensors at once; operations that wait for values '
+    'is asynchronous: it returned a promise. A traced function must return its tensors at once; operations that '
+      + 'wait for values '
       + '(data, array, whereAsync, booleanMaskAsync) have no place in it: use tf.where and masks.',
   );
 }
@@ -53,7 +58,8 @@ export function variableCreated(term: string): TraceError {
   return traceError(
     'variable-created',
     term,
-    'creates a tf.Variable while it is traced. Create variables before, outside the function, and build tf.layers models first '
+    'creates a tf.Variable while it is traced. Create variables before, outside the function, and build '
+      + 'tf.layers models first '
       + '(give the first layer an inputShape, or call model.predict once).',
   );
 }
@@ -62,7 +68,8 @@ export function variableAssigned(term: string, name: string): TraceError {
   return traceError(
     'variable-assigned',
     term,
-    `assigns to the variable '${name}' while it is traced. A traced function may only compute; return the new value instead.`,
+    `assigns to the variable '${name}' while it is traced. A traced function may only compute; return the new `
+      + 'value instead.',
     {name},
   );
 }
@@ -71,7 +78,8 @@ export function randomNumbers(term: string): TraceError {
   return traceError(
     'random',
     term,
-    'draws random numbers while it is traced (a dropout layer in training, tf.randomNormal, Math.random). They would stay the same '
+    'draws random numbers while it is traced (a dropout layer in training, tf.randomNormal, Math.random). They '
+      + 'would stay the same '
       + 'in every step: draw them before, outside the function, and apply models with {training: false}.',
   );
 }
@@ -84,7 +92,8 @@ export function disposed(term: string): TraceError {
   return traceError(
     'disposed-tensor',
     term,
-    'uses a tensor that has been disposed, or that belongs to an earlier trace. Keep captured tensors (tf.keep) as long as the system '
+    'uses a tensor that has been disposed, or that belongs to an earlier trace. Keep captured tensors (tf.keep) '
+      + 'as long as the system '
       + 'is used, and do not store tensors from inside a traced function.',
   );
 }
@@ -107,8 +116,13 @@ const unknownKernel = /^Kernel '(.+)' not registered for backend/;
 const missingOperand = /^Argument '\w+' passed to '(\w+)' must be a Tensor or TensorLike, but got '(?:null|undefined)'/;
 const unknownGradient = /gradient function not found for (\w+)/;
 /** How tfjs words its complaints about shapes, ranks, axes and argument types (tfjs-core 4.22, `util.assert`). */
-const aboutShapes =
-  /shape|rank|dimension|\bdims?\b|\baxis|\baxes|broadcast|\bsizes?\b|length|must (be|have|match)|out of bounds|overflow|index|Argument '/i;
+const aboutShapes = new RegExp(
+  [
+    'shape|rank|dimension|\\bdims?\\b|\\baxis|\\baxes|broadcast|\\bsizes?\\b|length',
+    "must (be|have|match)|out of bounds|overflow|index|Argument '",
+  ].join('|'),
+  'i',
+);
 
 /** Any error of a term as one that names it; errors that are the user's own pass unchanged. */
 export function located(error: unknown, term: string): unknown {
@@ -118,12 +132,16 @@ export function located(error: unknown, term: string): unknown {
   if (kernel !== undefined) return caused(unsupportedKernel(term, kernel), error);
   const gradient = unknownGradient.exec(error.message)?.[1];
   if (gradient !== undefined) {
-    const sentence = `takes tf.grad through the tfjs kernel ${gradient}, for which tfjs has no gradient. Write that gradient by hand, or with other operations.`;
+    const sentence =
+      `takes tf.grad through the tfjs kernel ${gradient}, for which tfjs has no gradient. Write that gradient by `
+      + 'hand, or with other operations.';
     return caused(traceError('missing-gradient', term, sentence, {kernel: gradient}), error);
   }
   const operation = missingOperand.exec(error.message)?.[1];
   if (operation !== undefined) {
-    const sentence = `gives ${operation} an operand that is undefined: a parameter of a name that the run's params do not have, or a tensor not made yet.`;
+    const sentence =
+      `gives ${operation} an operand that is undefined: a parameter of a name that the run's params do not have, `
+      + 'or a tensor not made yet.';
     return caused(notTensors(term, sentence, {operation}), error);
   }
   return aboutShapes.test(error.message)

@@ -1,7 +1,7 @@
 /**
- * Values that a traced function declared to solve equations (lifted.ts). While the function is traced inputs stand for them, so that
- * no constructor simplifies through them: where gathers are joined, an equation would read what its value is gathered from,
- * and could hold whatever the value is. At the end of the trace the values take their places again.
+ * Values that a traced function declared to solve equations (lifted.ts). While the function is traced inputs stand for
+ * them, so that no constructor simplifies through them: where gathers are joined, an equation would read what its value
+ * is gathered from, and could hold whatever the value is. At the end of the trace the values take their places again.
  */
 import type {Node, Output} from '../graph/node.js';
 import {substitute} from '../graph/substitute.js';
@@ -19,7 +19,7 @@ export interface Lifted {
   readonly lifts: readonly Lift[];
 }
 
-/** Outputs, and the values, with values in place of what stands for them. A value reads only those that were there before it. */
+/** Outputs and values, with values in place of their unknowns. A value reads only those before it. */
 export function lowered(outputs: readonly Output[], lifts: readonly Lift[]): {outputs: Output[]; lifts: Lift[]} {
   const found = new Map<Node, Node>();
   const values = lifts.map(({unknown, value}) => {

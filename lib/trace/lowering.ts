@@ -14,7 +14,7 @@ export interface Lowerings {
   readonly [kernel: string]: Lowering;
 }
 
-/** Gives a lowering the types of its kernel's inputs and attributes; tfjs checks neither, the op in front of the kernel does. */
+/** Gives a lowering the types of its kernel's inputs and attributes, which the op before it has checked. */
 export function lower<Inputs, Attributes = unknown>(f: (inputs: Inputs, attributes: Attributes) => Lowered): Lowering {
   return (operands, attributes) => f(operands as Inputs, attributes as Attributes);
 }

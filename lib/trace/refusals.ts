@@ -6,9 +6,11 @@ export interface Refusal {
 }
 
 const convolution =
-  'convolutions and pooling over three axes, dilations and positions of maxima are not supported; write the stencil with slices, padding or tf.einsum';
+  'convolutions and pooling over three axes, dilations and positions of maxima are not supported; write the '
+  + 'stencil with slices, padding or tf.einsum';
 const mistaken =
-  "tfjs's own gradient is wrong at padding or half pixels; use the forward kernel, whose gradient is repaired ([repairs](tfjs-repairs.md))";
+  "tfjs's own gradient is wrong at padding or half pixels; use the forward kernel, whose gradient is repaired "
+  + '([repairs](tfjs-repairs.md))';
 const image = 'image operations are not supported; interpolate with tf.gather and arithmetic';
 const complex = 'complex numbers are not supported; keep real and imaginary parts as two tensors';
 const text = 'text has no derivative and no place in a simulation';

@@ -150,7 +150,7 @@ export function isTracing(): boolean {
   return currentSession() !== undefined;
 }
 
-/** Names the part of the user's model that runs in `f`, for errors: 'forces[1]', 'mass'. Nested names are joined by dots. */
+/** Names the part of the user's model that runs in `f`, for errors: 'forces[1]'. Names nest by dots. */
 export function within<T>(term: string, f: () => T): T {
   const session = currentSession();
   if (session === undefined) return f();

@@ -155,7 +155,7 @@ export class Body {
     return this;
   }
 
-  /** Four lanes of 32 bits out of the eight of the two vectors on the stack (0 … 3 of the first; 4 … 7 of the second). */
+  /** Four lanes of 32 bits out of the two vectors on the stack (0 … 3 of the first; 4 … 7 of the second). */
   shuffle32(...lanes: readonly [number, number, number, number]): this {
     this.opcode(simd + 0x0d);
     for (const lane of lanes) for (let i = 0; i < 4; i++) this.code.byte(4 * lane + i);

@@ -1,6 +1,6 @@
 /** A growing array of bytes with the number formats of the WebAssembly binary format (spec §5.2). */
 
-/** Bytes that WebAssembly takes, in memory that no threads share; compilers before TypeScript 5.7 do not tell it apart. */
+/** Bytes in memory that no threads share, as WebAssembly takes them (types of TypeScript 5.7 on). */
 export type ModuleBytes = ReturnType<typeof Uint8Array.of>;
 
 export class Bytes {

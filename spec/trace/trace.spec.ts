@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {TraceError} from '../../lib/errors.js';
 import {interpreter} from '../../lib/engine/interpreter.js';
+import '../../lib/engine/tensor/gradients.js';
 import type {Node} from '../../lib/graph/node.js';
 import {isOp, topological} from '../../lib/graph/node.js';
 import {simplify} from '../../lib/graph/simplify.js';

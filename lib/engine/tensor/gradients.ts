@@ -1,13 +1,14 @@
 /**
- * Gradients that tfjs 4.22 lacks or has wrong, registered when this file is first imported. Simulations are differentiated
- * as graphs; these gradients matter where a user's function calls `tf.grad`, and wherever tfjs's tape runs through
- * ordinary code. Most are derived: a kernel that can be traced has a graph, whose derivative is replayed by tfjs, or goes
- * into the graph of a trace. Those of `tfjs/gradients/` are written by hand, as they take fewer operations or have no graph.
- * Gradients save inputs only and have gradients themselves, of any order and on any backend.
+ * Gradients that tfjs 4.22 lacks or has wrong, registered when this file is first imported. Simulations are
+ * differentiated as graphs; these gradients matter where a user's function calls `tf.grad`, and wherever tfjs's tape
+ * runs through ordinary code. Most are derived: a kernel that can be traced has a graph, whose derivative is replayed
+ * by tfjs, or goes into the graph of a trace. Those of `tfjs/gradients/` are written by hand, as they take fewer
+ * operations or have no graph. Gradients save inputs only and have gradients themselves, of any order and on any
+ * backend.
  *
  * Two of tfjs's gradients stay as they are, since the operation brings its own past the registry (`tf.customGrad`):
- * logSoftmax, whose second derivative is wrong on the tape (take `tf.log(tf.softmax(x))` or differentiate a traced graph),
- * and losses.softmaxCrossEntropy, whose gradient by the labels is wrong.
+ * logSoftmax, whose second derivative is wrong on the tape (take `tf.log(tf.softmax(x))` or differentiate a traced
+ * graph), and losses.softmaxCrossEntropy, whose gradient by the labels is wrong.
  */
 import * as tf from '@tensorflow/tfjs';
 import {input} from '../../graph/build.js';

@@ -242,7 +242,8 @@ function requireHeld(seeds: Float64Array): void {
   if (beyond === undefined) return;
   throw new OptionError(
     'bad-seed',
-    `sde: the seed is about ${beyond}, but engine 'tensor' holds whole numbers below ${wholes} only, and would run along the path of another: use a smaller seed, or engine 'auto'.`,
+    `sde: the seed is about ${beyond}, but engine 'tensor' holds whole numbers below ${wholes} only, and would `
+      + "run along the path of another: use a smaller seed, or engine 'auto'.",
     {seed: beyond},
   );
 }

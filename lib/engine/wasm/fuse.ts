@@ -117,7 +117,10 @@ function pointsOf(nest: Nest): number {
   return nest.axes.reduce((product, {size}) => product * size, 1);
 }
 
-/** Whether joining can pay and keeps every value before its readers; the loop `later` is not yet placed, all it reads is at or before `earlier`. */
+/**
+ * Whether joining can pay and keeps every value before its readers. `earlier` or what is before it has all that `later`
+ * reads.
+ */
 export function mayJoin(earlier: Loop, later: Loop): boolean {
   if (
     earlier.points !== later.points

@@ -5,9 +5,9 @@ import {unaryForms} from './functions.js';
 import type {Piece} from './pieces.js';
 
 /**
- * Where a function waits for another, as softplus's logarithm for its exponential, a processor has too few pairs in sight to
- * fill the time: of so many pairs the one is computed, then the other. Measured for softplus of 2048 numbers: 15.1 µs
- * one pair at a time, 13.8 with two, 11.8 with four, 11.3 with eight.
+ * Where a function waits for another, as softplus's logarithm for its exponential, a processor has too few pairs in
+ * sight to fill the time: of so many pairs the one is computed, then the other. Measured for softplus of 2048 numbers:
+ * 15.1 µs one pair at a time, 13.8 with two, 11.8 with four, 11.3 with eight.
  */
 export const interleavedPairs = 4;
 

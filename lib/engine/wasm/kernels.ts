@@ -41,7 +41,7 @@ export interface NumericKernels {
 
   /** scaleᵢ = Σ |aᵢⱼ| weightsⱼ; row i has the columns i − band … i + band that there are, and all with a band of n. */
   rowScales(values: number, weights: number, scale: number, n: number, band: number): void;
-  /** 1 where a row's diagonal entry is larger than `largest`, or its sum less than `least` of its entries' sizes; else 0. */
+  /** 1 where a diagonal entry is larger than `largest`, or a row's sum less than `least` of its sizes; else 0. */
   rowsChanged(values: number, largest: number, least: number, n: number, band: number): number;
 
   /** scale_i = 1/max_j |a_ij|, 0 for a row of zeros. */
@@ -56,7 +56,7 @@ export interface NumericKernels {
   /** x = A⁻¹ b; b may be x. */
   tridiagonalSolve(lower: number, reciprocals: number, upper: number, n: number, b: number, x: number): void;
   tridiagonalSolveTransposed(lower: number, reciprocals: number, upper: number, n: number, b: number, x: number): void;
-  /** x = A⁻ᵀ b of a matrix that is solved with once, where the bits allow; b is not x, `onwards` is room for n numbers. */
+  /** x = A⁻ᵀ b for a matrix that is solved with once; b is not x, `onwards` is room for n numbers. */
   tridiagonalSolveTransposedOnce(values: number, b: number, x: number, onwards: number, n: number): number;
 }
 
@@ -111,7 +111,7 @@ export function kernelBytes(
   return builder.finish(undefined, shared);
 }
 
-/** Code is compiled once for all memories. A plain object, as the look-up of a module's export takes longer than the call. */
+/** Code is compiled once for all memories. A plain object: looking up an export takes longer than the call. */
 function binding<K extends Partial<NumericKernels>>(kernels: {readonly [name: string]: Kernel}) {
   // For memories of one thread, and for those that threads share.
   const modules = new Map<boolean, WebAssembly.Module>();
@@ -124,7 +124,7 @@ function binding<K extends Partial<NumericKernels>>(kernels: {readonly [name: st
   };
 }
 
-/** Those that need no factor: explicit schemes do without the rest, which takes most of the time of writing and compiling. */
+/** The kernels of explicit schemes: writing and compiling the others takes most of the time. */
 export const vectorKernels = binding<VectorKernels>(ofVectors);
 
 const matrixKernels = binding<Omit<NumericKernels, keyof VectorKernels>>(ofMatrices);

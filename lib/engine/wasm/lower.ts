@@ -64,7 +64,7 @@ interface BuiltNests {
   readonly asked: ReadonlyMap<Node, boolean>;
 }
 
-/** Nests are built again only where what they read is stored otherwise than before: each turn of `lower` stores a few values more. */
+/** Nests are built again only where what they read is stored otherwise than before. */
 class Nests {
   private readonly known = new Map<Node, BuiltNests>();
 
@@ -115,7 +115,7 @@ class Nests {
   }
 }
 
-/** Steps in order; each new loop joins an earlier one where that is right and pays, and takes along others that it reads. */
+/** Steps in order; each new loop joins an earlier one where that is right and pays. */
 class Steps {
   /** Nothing stands where a loop went on to a later one. */
   private readonly steps: (Step | undefined)[] = [];
@@ -171,7 +171,7 @@ class Steps {
     return join(earlier, later, this.storage.isStored, this.views);
   }
 
-  /** Earlier loops whose values this one reads, and none between them, become part of it: two that have nothing in common meet in one that reads both. */
+  /** Joins loop i with earlier loops whose values it reads, and which no step between them reads. */
   private gather(i: number): void {
     const {steps, readyAt} = this;
     const latest = (before: number): number => {
@@ -199,7 +199,7 @@ class Steps {
   }
 }
 
-/** Scalars made of what is given, and of other such, come before all else: no loop is kept from another for a factor that it reads. */
+/** Scalars made of inputs come first, so that no loop is kept from joining another by a factor that it reads. */
 function scalarsFirst(stored: readonly Node[]): readonly Node[] {
   const early = new Set<Node>();
   for (const node of topological(stored)) {

@@ -81,7 +81,7 @@ export class Region {
 export interface MemoryUse {
   /** Values may be written over others that the same loop reads for the last time. */
   readonly inPlace: boolean;
-  /** The region, and outputs that are no inputs, are NaN when a program begins, and a value's block is NaN again after it was last read. */
+  /** The region and outputs are NaN when a program begins, and a block is NaN again after it was last read. */
   readonly poisoned: boolean;
 }
 

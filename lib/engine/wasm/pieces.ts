@@ -40,8 +40,9 @@ export interface Built {
   /** First point and length of each segment of each axis. */
   readonly segments: readonly (readonly Segment[])[];
   /**
-   * With more results, which may read the ones before, at the same points of the same pieces; undefined where they ask for
-   * other axes or cuts. What is known of the nest goes along: this one is not to be extended again where that succeeds.
+   * With more results, which may read the ones before, at the same points of the same pieces; undefined where they ask
+   * for other axes or cuts. What is known of the nest goes along: this one is not to be extended again where that
+   * succeeds.
    */
   extended(roots: readonly Root[]): Built | undefined;
 }
@@ -51,7 +52,7 @@ export interface Segment {
   readonly size: number;
 }
 
-/** A value that must be stored before the nest can be built; undefined if nothing but the nest's own results is in the way. */
+/** A value to be stored before the nest can be built; undefined if only its own results are in the way. */
 export interface Obstacle {
   readonly store: Node | undefined;
 }

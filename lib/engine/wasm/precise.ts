@@ -1,9 +1,10 @@
 /**
- * Which values a program in single precision computes in double precision all the same. Of times single precision leaves no
- * digits: it has steps of 0.06 at t = 10⁶, so that sin(ωt) loses its phase, and a time that is computed twice falls on either
- * side of a breaking point. Nor does it of the increments of a path, differences of values that grow with time: at t = 10⁴
- * the integral of W is some 10⁶, and of a step of 10⁻³ it is 10⁻⁵. Nor of what a decision is made by, as long as that is
- * little: the seed of a path, an interval among samples, a comparison. What a network decides by stays single.
+ * Which values a program in single precision computes in double precision all the same. Of times single precision
+ * leaves no digits: it has steps of 0.06 at t = 10⁶, so that sin(ωt) loses its phase, and a time that is computed twice
+ * falls on either side of a breaking point. Nor does it of the increments of a path, differences of values that grow
+ * with time: at t = 10⁴ the integral of W is some 10⁶, and of a step of 10⁻³ it is 10⁻⁵. Nor of what a decision is made
+ * by, as long as that is little: the seed of a path, an interval among samples, a comparison. What a network decides by
+ * stays single.
  */
 import type {Node} from '../../graph/node.js';
 import {isOp, topological} from '../../graph/node.js';
@@ -23,7 +24,7 @@ const decisions: ReadonlySet<string> = new Set([
   ...['mod', 'floorDiv', 'floor', 'ceil', 'round', 'truncate'],
 ]);
 
-/** Numbers in a value at most that a decision is made by, or its parts: 32 lanes of a step's breaking points have some 900. */
+/** Most numbers in a value that a decision is made by: 32 lanes of breaking points have some 900. */
 const mostNumbers = 1024;
 
 const decides = (node: Node): boolean =>

@@ -1,12 +1,12 @@
 /**
- * What a thread that helps with products runs, as text: it needs nothing but the messages it gets, so that no file has to
- * be found by a bundler or a loader of TypeScript. The protocol is that of product-threads.ts. Where a thread has not been
- * asked for `linger` milliseconds it goes back to its messages, and is woken by one.
+ * What a thread that helps with products runs, as text: it needs nothing but the messages it gets, so that no file has
+ * to be found by a bundler or a loader of TypeScript. The protocol is that of product-threads.ts. Where a thread has
+ * not been asked for `linger` milliseconds it goes back to its messages, and is woken by one.
  */
 
 /** Places in the numbers that all threads share. */
 export const place = {
-  /** 128 × the product's number + the next part, or `closed`: changed by compare-and-exchange alone while parts are left. */
+  /** 128 × the product's number + the next part, or `closed`; changed by compare-and-exchange. */
   claim: 0,
   /** Counts products; threads wait on it. */
   bell: 1,
@@ -34,7 +34,7 @@ export const mostThreads = place.status - place.asleep;
 /** Numbers that a product is called with, but for its workspace. */
 export const argumentCount = 11;
 
-/** Milliseconds that a thread waits for the next product before it goes back to its messages; what is awake is asked 20 µs sooner. */
+/** Milliseconds that a thread waits for the next product before it goes back to its messages. */
 const linger = 10;
 
 export const helperText = `
@@ -49,7 +49,8 @@ function help() {
     const products = owners.get(Atomics.load(control, ${place.owner}));
     if (products === undefined) return;
     const product = products[Atomics.load(control, ${place.format})];
-    const given = Array.from({length: ${argumentCount}}, (_, i) => Atomics.load(control, ${place.table} + ${argumentCount} * part + i));
+    const table = ${place.table} + ${argumentCount} * part;
+    const given = Array.from({length: ${argumentCount}}, (_, i) => Atomics.load(control, table + i));
     if (Atomics.compareExchange(control, ${place.claim}, claim, claim + 1) !== claim) continue;
     let status = 1;
     try {

@@ -1,9 +1,10 @@
 /**
- * Large products on several threads. A part of the result's rows or columns is one call of the blocked product, so every
- * element is summed as on one thread, to the same bits. Threads have an instance of the same module on the same, shared
- * memory. The calling thread writes the parts into a table; whoever is free takes the next one by compare-and-exchange, the
- * calling thread too: a thread that is late, has not started or has died takes none, and is not waited for. Threads are
- * started with the first program that has such a product, never from within a worker thread, and do not keep a program alive.
+ * Large products on several threads. A part of the result's rows or columns is one call of the blocked product, so
+ * every element is summed as on one thread, to the same bits. Threads have an instance of the same module on the same,
+ * shared memory. The calling thread writes the parts into a table; whoever is free takes the next one by
+ * compare-and-exchange, the calling thread too: a thread that is late, has not started or has died takes none, and is
+ * not waited for. Threads are started with the first program that has such a product, never from within a worker
+ * thread, and do not keep a program alive.
  */
 import {nodeThreads} from '../../builtin.js';
 import {OptionError} from '../../errors.js';
@@ -17,8 +18,8 @@ export interface ThreadedProduct {
 }
 
 /**
- * Products of fewer operations stay on one thread: to wake another takes 20 to 100 µs, in which one thread does one or two
- * million; of sixteen million that is a tenth at most.
+ * Products of fewer operations stay on one thread: to wake another takes 20 to 100 µs, in which one thread does one or
+ * two million; of sixteen million that is a tenth at most.
  */
 export const fewestOperations = 2 ** 24;
 
@@ -28,10 +29,10 @@ const block = 64;
 const partsEach = 2;
 /** Looks for the last part before the thread sleeps: some 20 µs. */
 const looks = 2000;
-/** A thread that has not finished a part for so long is taken for dead: seconds, and operations a second, a hundredth of what one does. */
+/** A thread is taken for dead after so many seconds, plus its operations at a hundredth of the usual rate. */
 const patience = {seconds: 10, rate: 1e8};
 
-/** One, unless asked for: two are 1.85 times as fast on idle cores, and slower than one on a busy machine (docs/precision.md). */
+/** Two are 1.85 times as fast on idle cores, and slower than one on a busy machine (docs/precision.md). */
 let count = 1;
 
 /** Whether threads may share memory here, and this is not itself one of several. */
@@ -227,8 +228,8 @@ class Crew {
 const operations = ([, , , , , , , , m, k, n]: readonly number[]): number => 2 * m * k * n;
 
 /**
- * The calls that a product is made of. A part packs all of its right operand, and its left one once for each block of its
- * columns: to divide columns by whole blocks packs nothing twice, so that comes first.
+ * The calls that a product is made of. A part packs all of its right operand, and its left one once for each block of
+ * its columns: to divide columns by whole blocks packs nothing twice, so that comes first.
  */
 function partsOf(given: readonly number[], threads: number): number[][] {
   const [a, aRow, aColumn, b, bRow, bColumn, c, cRow, m, k, n] = given;
@@ -246,7 +247,9 @@ function partsOf(given: readonly number[], threads: number): number[][] {
   for (let row = 0; row < m; row += height)
     for (let column = 0; column < n; column += width) {
       const [rows, some] = [Math.min(height, m - row), Math.min(width, n - column)];
-      parts.push([a + row * aRow, aRow, aColumn, b + column * bColumn, bRow, bColumn, c + row * cRow + column * bytes, cRow, rows, k, some]); // prettier-ignore
+      const left = [a + row * aRow, aRow, aColumn];
+      const right = [b + column * bColumn, bRow, bColumn];
+      parts.push([...left, ...right, c + row * cRow + column * bytes, cRow, rows, k, some]);
     }
   return parts;
 }

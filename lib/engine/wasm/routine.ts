@@ -1,7 +1,7 @@
 /**
- * Functions of WebAssembly that call compiled functions, those of programs and of kernels, with loops and decisions between the
- * calls: what lies between them need not go through JavaScript. A call from one module to another takes a few nanoseconds, one
- * from JavaScript some fifteen, with the arrays' addresses to be asked for beside.
+ * Functions of WebAssembly that call compiled functions, those of programs and of kernels, with loops and decisions
+ * between the calls: what lies between them need not go through JavaScript. A call from one module to another takes a
+ * few nanoseconds, one from JavaScript some fifteen, with the arrays' addresses to be asked for beside.
  */
 import type {Local, Signature, ValueType} from '../../wasm/assembler.js';
 import {Body, isShared, ModuleBuilder} from '../../wasm/assembler.js';
@@ -86,6 +86,6 @@ export interface RoutineFactor {
   writeElimination(w: RoutineWriter, values: number): Push;
   /** Solves from one address to another. */
   writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void;
-  /** Both, transposed, in one, where there is a kernel for that: pushes whether no digits were lost, else nothing is solved. */
+  /** Elimination and transposed solve in one; pushes whether no digits were lost, else nothing is solved. */
   writeTransposedOnce?(w: RoutineWriter, values: number, from: number, to: number): Push;
 }

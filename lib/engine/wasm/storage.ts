@@ -87,7 +87,7 @@ interface Path {
 /** More parts than a composition has. */
 const partLimit = 2 ** 24;
 
-/** A value may be computed this much more often than it has elements before it is stored: the ends of a chain cost no loop of their own. */
+/** A value may be computed this much more often than it has elements before it is stored. */
 const recomputation = 1.25;
 
 /** More ways of reading one value than this are not told apart. */

@@ -4,7 +4,8 @@ import {sameShape} from '../node.js';
 import {input, make, mismatch} from './make.js';
 
 /**
- * @param gradients of the arguments for a cotangent of the value, one each; what they are made of is differentiated in turn
+ * @param gradients of the arguments for a cotangent of the value, one each; what they are made of is differentiated in
+ * turn
  * @throws {ShapeError} where a gradient has not the shape of its argument
  */
 export function declared(

@@ -78,7 +78,7 @@ export function binary(fn: BinaryName, a: Node, b: Node): Node {
   return make('binary', operands, {fn}, shape, resultType(fn, a, b));
 }
 
-/** Where all operands are repeated along a common axis: what they repeat, so as to compute once and repeat the result. */
+/** What operands repeat that are all repeated along a common axis: to compute once and repeat the result. */
 function unrepeated(operands: readonly Node[], shape: Shape): readonly Node[] | undefined {
   if (!operands.every(operand => operand.op === 'broadcast')) return undefined;
   const inner = operands.map(operand => operand.operands[0]);
@@ -133,7 +133,7 @@ function identity(fn: BinaryName, a: Node, b: Node, shape: Shape): Node | undefi
   }
 }
 
-/** factor·(other·x) as one product, where that rounds no differently: one of the two is a power of two, as the ½ and the 2 of a derived square. */
+/** factor·(other·x) as one product where that rounds no differently: one of the two is a power of two. */
 function rescaled(factor: number | undefined, x: Node, shape: Shape): Node | undefined {
   if (factor === undefined || x.dtype !== 'float' || !isOp(x, 'binary') || x.attributes.fn !== 'mul') return undefined;
   const [a, b] = x.operands;
@@ -183,7 +183,7 @@ export function addAll(values: readonly (Node | undefined)[]): Node | undefined 
   return total;
 }
 
-/** The sum of two placed values of which the second begins where the first ends along one axis: both as one. So the parts of a state's cotangent come together. */
+/** The sum of two placed values as one, where the second begins where the first ends along an axis. */
 function sideBySide(first: Node, second: Node): Node | undefined {
   if (!isOp(first, 'place') || !isOp(second, 'place') || first.dtype !== second.dtype) return undefined;
   const [a, b] = [first.operands[0], second.operands[0]];

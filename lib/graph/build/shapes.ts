@@ -9,7 +9,10 @@ export function constant(values: Float64Array, shape: Shape, dtype: DType = 'flo
   if (values.length !== sizeOf(shape)) {
     throw new ShapeError(
       'shape-mismatch',
-      `A constant of shape [${shape.join(', ')}] needs ${sizeOf(shape)} values, not ${values.length}.${values.length === 0 ? ' Was a list of tensors given in place of a tensor? Take it apart, ([x]) => …, or join it by tf.stack.' : ''}`,
+      `A constant of shape [${shape.join(', ')}] needs ${sizeOf(shape)} values, not ${values.length}.`
+        + (values.length > 0
+          ? ''
+          : ' Was a list of tensors given in place of a tensor? Take it apart, ([x]) => …, or join it by tf.stack.'),
     );
   }
   if (values.length > 1 && values.every(value => Object.is(value, values[0]))) return full(values[0], shape, dtype);

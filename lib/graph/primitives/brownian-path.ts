@@ -1,16 +1,17 @@
 /**
- * Brownian paths as functions of a seed, a component and a time: W(t), and its integral A(t) = ∫₀ᵗ W ds. They are made from
- * coarse to fine between dyadic times, as Lévy made them, each midpoint by numbers that are drawn for this midpoint alone; so steps of any
- * length, forwards or back, meet one path, and nothing of it is kept (the virtual Brownian tree of Li, Wong, Chen & Duvenaud,
- * Scalable gradients for stochastic differential equations, AISTATS 2020). W and its space-time Lévy area H = A/h − W/2 over an
- * interval are halved together (Foster, Lyons & Oberhauser, SIAM J. Numer. Anal. 58, 2020, theorem 6.1; Jelinčič et al. 2024).
- * The law is exact at all times that have 40 significant bits; others are rounded to these first.
+ * Brownian paths as functions of a seed, a component and a time: W(t), and its integral A(t) = ∫₀ᵗ W ds. They are made
+ * from coarse to fine between dyadic times, as Lévy made them, each midpoint by numbers that are drawn for this
+ * midpoint alone; so steps of any length, forwards or back, meet one path, and nothing of it is kept (the virtual
+ * Brownian tree of Li, Wong, Chen & Duvenaud, Scalable gradients for stochastic differential equations, AISTATS 2020).
+ * W and its space-time Lévy area H = A/h − W/2 over an interval are halved together (Foster, Lyons & Oberhauser, SIAM
+ * J. Numer. Anal. 58, 2020, theorem 6.1; Jelinčič et al. 2024). The law is exact at all times that have 40 significant
+ * bits; others are rounded to these first.
  */
 import {normalOfWord, threefry} from './threefry.js';
 
 /**
- * A time moves by 2⁻⁴¹ of itself at most: where a run has taken a million steps that is 5e-7 of a step. Times computed as t + h
- * and as t₀ + (n + 1)h, which differ by rounding, become one.
+ * A time moves by 2⁻⁴¹ of itself at most: where a run has taken a million steps that is 5e-7 of a step. Times computed
+ * as t + h and as t₀ + (n + 1)h, which differ by rounding, become one.
  */
 const significantBits = 40;
 
@@ -43,8 +44,9 @@ export function treeTime(t: number): number {
 }
 
 /**
- * The integrals of W, where `brownianPath` left them, from the tree's time to the time itself: those of W as it is there. Without
- * this, what a step adds to them, A(t + h) − A(t) − hW(t), would be off by W(t) times what h is off by, which grows with t.
+ * The integrals of W, where `brownianPath` left them, from the tree's time to the time itself: those of W as it is
+ * there. Without this, what a step adds to them, A(t + h) − A(t) − hW(t), would be off by W(t) times what h is off by,
+ * which grows with t.
  */
 export function toTime(time: number, count: number, out: Float64Array, at: number): void {
   const rest = time - treeTime(time);
@@ -81,7 +83,10 @@ export function brownianPath(seed: number, t: number, count: number, out: Float6
 
 const path = new Float64Array(2);
 
-/** W and A at a time t ≥ 0 of the component with the key. The intervals [0, 1], [1, 2], [2, 4], [4, 8], … are independent. */
+/**
+ * W and A at a time t ≥ 0 of the component with the key. The intervals [0, 1], [1, 2], [2, 4], [4, 8], … are
+ * independent.
+ */
 function walk(t: number): void {
   path[0] = 0;
   path[1] = 0;

@@ -1,6 +1,7 @@
 /**
- * Brownian paths in a program: of a seed and a time, W and its integral. There is no derivative by the time: the times of steps are
- * constants to a gradient, and where one moves, as that of an event does, it is refused (adjoint/timed-pull.ts).
+ * Brownian paths in a program: of a seed and a time, W and its integral. There is no derivative by the time: the times
+ * of steps are constants to a gradient, and where one moves, as that of an event does, it is refused
+ * (adjoint/timed-pull.ts).
  */
 import {brownian} from '../build.js';
 import {brownianPath, toTime, treeTime} from './brownian-path.js';

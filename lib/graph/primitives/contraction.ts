@@ -17,14 +17,14 @@ function sizes(node: Node<'matMul'>): Sizes {
 }
 
 /**
- * Of more numbers in an operand or the result than these, compiled code packs blocks of the operands for the caches; with
- * fewer rows or columns of the result each packed number would be used too few times. Packed products have 17 GFLOP/s in double
- * precision. Read where they lie A B has 15.5 at 192 × 192 and 12 at 256 × 256, Aᵀ B 17 at 96 × 96 and 9 to 12 from 128 × 128
- * on, as columns meet in few lines of the cache.
+ * Of more numbers in an operand or the result than these, compiled code packs blocks of the operands for the caches;
+ * with fewer rows or columns of the result each packed number would be used too few times. Packed products have 17
+ * GFLOP/s in double precision. Read where they lie A B has 15.5 at 192 × 192 and 12 at 256 × 256, Aᵀ B 17 at 96 × 96
+ * and 9 to 12 from 128 × 128 on, as columns meet in few lines of the cache.
  */
 const blockedFrom = {numbers: 2 ** 15, transposed: 2 ** 13, side: 16};
 
-/** Whether the product is computed in blocks, each element's terms one after another. By the shapes and attributes alone. */
+/** Whether the product is computed in blocks, each element's terms in order: by shapes and attributes alone. */
 export function isBlocked(node: Node<'matMul'>): boolean {
   const {m, k, n} = sizes(node);
   const {numbers, transposed, side} = blockedFrom;

@@ -4,10 +4,10 @@
  * last digits of the largest. For n ≤ 12, as blocks of elements are, it takes 4 to 8 sweeps, for n = 100 up to 10.
  */
 
-/** Rotations square what is left off the diagonal in every sweep: thirty are never needed, and end what is not a number. */
+/** Rotations square what is off the diagonal in every sweep: thirty are never needed, and end a NaN. */
 const mostSweeps = 30;
 
-/** The squares above the diagonal add up to no more than ε²/4 of all: eigenvalues differ from the diagonal by less than ε of the largest. */
+/** Share ε²/4 of all squares above the diagonal: eigenvalues are off by less than ε of the largest. */
 function isDiagonal(a: Float64Array, n: number): boolean {
   let beside = 0;
   let all = 0;

@@ -1,6 +1,6 @@
 /**
- * Functions of numbers that users define (trace/define-primitive.ts), element by element. A node has the function's number
- * in a list, not the function: so programs compare, and the key of one is text. Another thread has another list.
+ * Functions of numbers that users define (trace/define-primitive.ts), element by element. A node has the function's
+ * number in a list, not the function: so programs compare, and the key of one is text. Another thread has another list.
  */
 import {addAll, mapped, mul} from '../build.js';
 import type {Node} from '../node.js';

@@ -26,7 +26,7 @@ export interface Primitive<O extends Op> {
   evaluate(node: Node<O>): Kernel;
   /** The directional derivative, linear in the operands' tangents; undefined stands for zero. */
   tangent(node: Node<O>, tangents: readonly (Node | undefined)[]): Node | undefined;
-  /** The transposed map of a node that is linear in the operands marked, applied to a cotangent; undefined for the others. */
+  /** The transposed map, applied to a cotangent, of a node that is linear in the marked operands. */
   transpose?(node: Node<O>, cotangent: Node, linear: readonly boolean[]): readonly (Node | undefined)[];
   /** How the result's derivative depends on one operand. A rule may say more than is true, never less. */
   dependence(node: Node<O>, operand: number): Relation;

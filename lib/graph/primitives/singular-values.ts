@@ -52,8 +52,9 @@ export class SvdWorkspace {
 }
 
 /**
- * Of the m × n numbers of `a` from `at` on: s, descending, U [m, k] and V [n, k], row-major, one after another into `out`
- * from `to` on, k = min(m, n), or all columns where the workspace is for the full form. A matrix that is not finite has NaN for all.
+ * Of the m × n numbers of `a` from `at` on: s, descending, U [m, k] and V [n, k], row-major, one after another into
+ * `out` from `to` on, k = min(m, n), or all columns where the workspace is for the full form. A matrix that is not
+ * finite has NaN for all.
  */
 export function singularValues(
   a: Float64Array,
@@ -83,7 +84,7 @@ export function singularValues(
   writeColumns(turned, out, m >= n ? toV : toU, q, q, order);
 }
 
-/** The matrix by columns of its longer side, scaled so that no square leaves the range; false where it is not finite. */
+/** The matrix by columns of its longer side, scaled so that squares stay in range; false if not finite. */
 function load(a: Float64Array, at: number, {m, n, p, q, columns, turned, size: scale}: SvdWorkspace): boolean {
   let largest = 0;
   for (let i = 0; i < m * n; i++) {

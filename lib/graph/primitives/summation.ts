@@ -15,7 +15,7 @@ export const chains = 4;
 /** Rows have to be so long for four pairs to pay. */
 export const shortestChains = 32;
 
-/** How many elements of each group lie together in memory: the product of the reduced axes at the end, 1 where the last is kept. */
+/** How many elements of each group lie together: the product of the reduced axes at the end, else 1. */
 export function rowLength(shape: Shape, reduced: readonly number[]): number {
   let first = shape.length;
   while (first > 0 && (shape[first - 1] === 1 || reduced.includes(first - 1))) first--;

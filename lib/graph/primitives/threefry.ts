@@ -1,8 +1,8 @@
 /**
- * Random numbers without a state: Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror & Shaw, Parallel random numbers: as
- * easy as 1, 2, 3, SC 2011) makes two words of a key and a counter, and the normal distribution's quantile (Wichura, AS 241,
- * Applied Statistics 1988: PPND16, to 1e-16) makes a normal number of a word. Whole-number arithmetic, square roots and this project's own
- * logarithm: the same to the bit on every machine.
+ * Random numbers without a state: Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror & Shaw, Parallel random numbers:
+ * as easy as 1, 2, 3, SC 2011) makes two words of a key and a counter, and the normal distribution's quantile (Wichura,
+ * AS 241, Applied Statistics 1988: PPND16, to 1e-16) makes a normal number of a word. Whole-number arithmetic, square
+ * roots and this project's own logarithm: the same to the bit on every machine.
  */
 import {log} from './transcendental.js';
 
@@ -12,7 +12,7 @@ export type Words = Int32Array;
 /** Skein's constant, which makes the third word of the key. */
 const parity = 0x1bd11bda;
 
-/** The two words of a counter under a key, written to `out`. The rounds are written out, as in its authors' Random123. */
+/** The two words of a counter under a key, written to `out`; the rounds are written out, as in Random123. */
 export function threefry(key0: number, key1: number, counter0: number, counter1: number, out: Words): void {
   const key2 = parity ^ key0 ^ key1;
   let a = (counter0 + key0) | 0;
@@ -71,7 +71,7 @@ export function threefry(key0: number, key1: number, counter0: number, counter1:
   out[1] = b;
 }
 
-/** A standard normal number of 32 random bits: the quantile at the middle of one of 2³² equal intervals, within ±6.3. */
+/** A standard normal number of 32 random bits: the quantile at the middle of one of 2³² equal intervals. */
 export function normalOfWord(word: number): number {
   return normalQuantile(((word >>> 0) + 0.5) * 2 ** -32);
 }

@@ -3,11 +3,11 @@
  * engine takes two numbers at once through these very formulas, operation by operation. Math's own differ
  * from one JavaScript engine to the next. The methods and coefficients are fdlibm's (Sun Microsystems, 1993:
  * s_expm1, e_log, s_log1p, k_sin, k_cos); but for exp, tanh and softplus's logarithm polynomials of least
- * largest error (Remez's algorithm, `bench/oracles/functions.py`), added up in pairs of terms, then in pairs of those (Estrin
- * 1960): networks ask for these by the million, and a compiled pair then waits for half as many operations one
- * after another, and for no division in exp. Largest errors measured against mpmath with 160 bits, 40,000 points
- * a range, in units in the last place: exp 0.96, expm1 0.96, log 0.79, log1p 0.76, log1pOfUnit 1.10 (softplus 1.77),
- * tanh 2.35, sin 0.75, cos 0.73.
+ * largest error (Remez's algorithm, `bench/oracles/functions.py`), added up in pairs of terms, then in pairs of those
+ * (Estrin 1960): networks ask for these by the million, and a compiled pair then waits for half as many operations one
+ * after another, and for no division in exp. Largest errors measured against mpmath with 160 bits, 40,000 points a
+ * range, in units in the last place: exp 0.96, expm1 0.96, log 0.79, log1p 0.76, log1pOfUnit 1.10 (softplus 1.77), tanh
+ * 2.35, sin 0.75, cos 0.73.
  */
 
 /** Series coefficients, lowest power first. */
@@ -128,7 +128,7 @@ export function expm1(given: number): number {
   return scaled(lessOne(x, k), k);
 }
 
-/** t/(t + 2) for t = e^2|x| − 1 = (2^k − 1) + 2^k (e^r − 1), which nothing cancels in: both terms are positive, or the first is zero. */
+/** t/(t + 2) for t = e^2|x| − 1 = (2^k − 1) + 2^k (e^r − 1), a sum of positive terms, or the first is zero. */
 export function tanh(x: number): number {
   if (Number.isNaN(x)) return x;
   const argument = 2 * Math.min(Math.abs(x), tanhHigh);
@@ -140,7 +140,7 @@ export function tanh(x: number): number {
 }
 
 const bits = new DataView(new ArrayBuffer(8));
-/** What is added to the bits of a positive number so that its exponent is that of the nearest power of two, from √½: 1's less √½'s. */
+/** Added to the bits of a positive number, makes its exponent that of the nearest power of two, from √½. */
 const toRootHalf = {high: 0x00095f61, low: 0x9980c433} as const;
 const exponentBias = 1023;
 
@@ -189,7 +189,7 @@ export function log1p(x: number): number {
 
 const [u0, u1, u2, u3, u4, u5, u6, u7, u8, u9] = series.logOfOneMore;
 
-/** log(1 + x) for 0 ≤ x ≤ 1, all that softplus asks for: one series for the whole range, and no exponent to take apart. */
+/** log(1 + x) for 0 ≤ x ≤ 1, for softplus: one series for the whole range. */
 export function log1pOfUnit(x: number): number {
   const s = x / (2 + x);
   const z = s * s;

@@ -1,7 +1,7 @@
 /**
- * Gathers and scatters. Each output entry is one input entry, so the gradient adds every cotangent back to where its entry
- * came from: a scatter of rows; and the gradient of a scatter is a gather. tfjs lacks most of these, and gather's runs on
- * UnsortedSegmentSum, which the wasm backend does not have.
+ * Gathers and scatters. Each output entry is one input entry, so the gradient adds every cotangent back to where its
+ * entry came from: a scatter of rows; and the gradient of a scatter is a gather. tfjs lacks most of these, and gather's
+ * runs on UnsortedSegmentSum, which the wasm backend does not have.
  */
 import * as tf from '@tensorflow/tfjs';
 import {axes, several, single, size, zero} from './broadcast.js';
@@ -76,8 +76,9 @@ export const indexing: readonly tf.GradConfig[] = [
     }),
   },
   {
-    // Where indices repeat, the last update stands in the result; each of them gets the cotangent here, as in TensorFlow.
-    // The overwritten entries are masked, not overwritten with zeros: tfjs's cpu kernel writes into its own input.
+    // Where indices repeat, the last update stands in the result; each of them gets the cotangent here, as in
+    // TensorFlow. The overwritten entries are masked, not overwritten with zeros: tfjs's cpu kernel writes into its own
+    // input.
     kernelName: tf.TensorScatterUpdate,
     inputsToSave: ['indices', 'updates'],
     gradFunc: (dy, [indices, updates]) => ({

@@ -1,7 +1,7 @@
 /**
- * Mean pooling weighs entries along one axis at a time with constant weights, so that the gradient is a product with the
- * transposed weights along each axis. tfjs has kernels of its own for these gradients, which have no gradient themselves
- * and divide by the whole window where padding cuts it off.
+ * Mean pooling weighs entries along one axis at a time with constant weights, so that the gradient is a product with
+ * the transposed weights along each axis. tfjs has kernels of its own for these gradients, which have no gradient
+ * themselves and divide by the whole window where padding cuts it off.
  */
 import * as tf from '@tensorflow/tfjs';
 import {single, size} from './broadcast.js';

@@ -1,7 +1,7 @@
 /**
- * Convolutions, pooling and resizing over two axes (those over one are reshaped to these by tfjs). A window's numbers are
- * gathered side by side through a table that is known when the function is traced (im2col), and a convolution is then a
- * product of matrices; resizing is a product with constant weights along each axis. The kernels that go back are
+ * Convolutions, pooling and resizing over two axes (those over one are reshaped to these by tfjs). A window's numbers
+ * are gathered side by side through a table that is known when the function is traced (im2col), and a convolution is
+ * then a product of matrices; resizing is a product with constant weights along each axis. The kernels that go back are
  * the transposes of these programs, so that value and gradient are of one definition.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -146,8 +146,9 @@ const depthwise = (x: Node, filter: Node, attributes: ConvolutionAttributes): No
 type Convolution = typeof convolution;
 
 /**
- * The cotangent of the input, or of the filter, of a convolution with that output cotangent: by an input that stands for it, as a view of a view
- * does not read what lies between. The result is linear in it, so that its values do not matter; where they do, they are `at`.
+ * The cotangent of the input, or of the filter, of a convolution with that output cotangent: by an input that stands
+ * for it, as a view of a view does not read what lies between. The result is linear in it, so that its values do not
+ * matter; where they do, they are `at`.
  */
 function back(f: (wrt: Node<'input'>) => Node, shape: Shape, dy: Node, at?: Node): Node {
   const wrt = input('convolved', shape);

@@ -1,6 +1,7 @@
 /**
- * The gradient of a kernel, as a kernel of its own: what tfjs's tape calls where a gradient is derived from the kernel's
- * lowering (engine/tensor/gradients.ts). Its own gradient is again one of these, so that there are derivatives of any order.
+ * The gradient of a kernel, as a kernel of its own: what tfjs's tape calls where a gradient is derived from the
+ * kernel's lowering (engine/tensor/gradients.ts). Its own gradient is again one of these, so that there are derivatives
+ * of any order.
  */
 import {input} from '../../graph/build.js';
 import {orZeros, pullback} from '../../graph/differentiate.js';

@@ -53,7 +53,7 @@ function mean(x: Node, axes: readonly number[]): Node {
   return div(sum(cast(x, 'float'), axes), scalar(count));
 }
 
-/** Of no truths `all` is true and `any` is false, as in logic; tfjs says false of both, and an extreme of nothing is infinite. */
+/** `all` of nothing is true and `any` false, as in logic; tfjs says false of both. */
 function truth(extreme: typeof max, x: Node, axes: readonly number[], ofNone: 0 | 1): Node {
   const truths = cast(x, 'bool');
   if (axes.every(axis => x.shape[axis] > 0)) return extreme(truths, axes);
@@ -71,14 +71,15 @@ function position(op: 'argMax' | 'argMin'): Lowering {
     if (x.shape[along] === 0)
       throw new TraceError(
         'empty-axis',
-        `tf.${op} of a tensor of shape [${x.shape.join(', ')}] looks for a position along axis ${along}, which has no elements. Leave it out there, or give the axis an element.`,
+        `tf.${op} of a tensor of shape [${x.shape.join(', ')}] looks for a position along axis ${along}, which `
+          + 'has no elements. Leave it out there, or give the axis an element.',
         {shape: [...x.shape], axis: along},
       );
     return argExtreme(op, x, along);
   });
 }
 
-/** Products as a tree, half times half: derivatives hold where factors are zero, which dividing by a factor does not. */
+/** Products as a tree, half times half, so that derivatives hold where factors are zero. */
 function product(x: Node, axes: readonly number[]): Node {
   const kept = x.shape.map((_, axis) => axis).filter(axis => !axes.includes(axis));
   const shape = kept.map(axis => x.shape[axis]);

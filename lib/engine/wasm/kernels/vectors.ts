@@ -171,8 +171,8 @@ export function copy(w: Writer): void {
 }
 
 /**
- * errorShare(error, x, next, absolute, judged, n, rtol, count): √(Σ (errorᵢ/(absoluteᵢ + rtol max(|xᵢ|, |nextᵢ|)))²/count) over
- * components whose `judged` is not zero; nothing that is zero has a share.
+ * errorShare(error, x, next, absolute, judged, n, rtol, count): √(Σ (errorᵢ/(absoluteᵢ + rtol max(|xᵢ|,
+ * |nextᵢ|)))²/count) over components whose `judged` is not zero; nothing that is zero has a share.
  */
 export function errorShare(w: Writer): void {
   const [error, x, next, absolute, judged, n, rtol, count] = [0, 1, 2, 3, 4, 5, 6, 7].map(i => w.parameter(i));
