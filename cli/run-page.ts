@@ -38,9 +38,11 @@ export function runPage(
       left.push(`${heading}: ${(error as Error).message}`);
     }
   }
-  const body = markup`<h1>${title}</h1><p>${String(run)}</p>${shown}${left.length === 0 ? '' : markup`<h2>Not shown</h2><ul class="soft">${left.map(line => markup`<li>${line}</li>`)}</ul>`}`;
+  const list = markup`<h2>Not shown</h2><ul class="soft">${left.map(line => markup`<li>${line}</li>`)}</ul>`;
+  const body = markup`<h1>${title}</h1><p>${String(run)}</p>${shown}${left.length === 0 ? '' : list}`;
   return {html: htmlPage({title, style: STYLE, body}), left};
 }
 
-const STYLE = `body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark; }
+const STYLE = `:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 .soft { opacity: 0.7; }`;

@@ -244,7 +244,9 @@ export const published = {
 const complex =
   (digits: number) =>
   ({real, imaginary}: Eigenvalue): string =>
-    `${real.toFixed(digits)}${imaginary === 0 ? '' : ` ${imaginary < 0 ? '−' : '+'} ${Math.abs(imaginary).toFixed(digits)}i`}`;
+    imaginary === 0
+      ? real.toFixed(digits)
+      : `${real.toFixed(digits)} ${imaginary < 0 ? '−' : '+'} ${Math.abs(imaginary).toFixed(digits)}i`;
 
 export async function main({report, short}: ScriptArguments): Promise<void> {
   const [long, quick] = [gait(0.009, [0.2, -0.2]), gait(0.009, [0.19, -0.2])];

@@ -102,7 +102,8 @@ export function animate(run: Trajectory<System> | NearRun, options: AnimateOptio
   const page = (): string => playerPage(frames, title, description, theme);
   const cell = (): string =>
     String(
-      markup`<iframe srcdoc="${page()}" sandbox="allow-scripts" title="${title}" style="width:100%;height:34rem;border:0"></iframe>`,
+      markup`<iframe srcdoc="${page()}" sandbox="allow-scripts" title="${title}"
+style="width:100%;height:34rem;border:0"></iframe>`,
     );
   const words = `Animation: ${description}`;
   return Object.defineProperties(

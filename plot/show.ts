@@ -13,19 +13,22 @@ export interface Shown {
  * Light paper under dark ink or the reverse: a notebook's theme need not be that of the system, which a picture's own
  * colours follow. A picture with a theme of its own has the paper of that theme.
  */
-const style = `.stiffgrad-figure { margin: 0; padding: 8px; overflow-x: auto; background: #ffffff; color: #1f2328; font: 13px/1.4 system-ui, sans-serif; }
+const style = `.stiffgrad-figure { margin: 0; padding: 8px; overflow-x: auto; background: #ffffff; color: #1f2328;
+  font: 13px/1.4 system-ui, sans-serif; }
 .stiffgrad-figure figcaption { color: #59636e; max-width: 60em; }
-@media (prefers-color-scheme: dark) { .stiffgrad-figure:not(:has(.light)) { background: #0d1117; color: #e6edf3; } .stiffgrad-figure:not(:has(.light)) figcaption { color: #9198a1; } }
-.stiffgrad-figure:has(.dark) { background: #0d1117; color: #e6edf3; } .stiffgrad-figure:has(.dark) figcaption { color: #9198a1; }
+@media (prefers-color-scheme: dark) { .stiffgrad-figure:not(:has(.light)) { background: #0d1117; color: #e6edf3;
+  } .stiffgrad-figure:not(:has(.light)) figcaption { color: #9198a1; } }
+.stiffgrad-figure:has(.dark) { background: #0d1117; color: #e6edf3; }
+.stiffgrad-figure:has(.dark) figcaption { color: #9198a1; }
 .stiffgrad-figure svg { max-width: 100%; height: auto; }`;
 
 /** A picture with a caption, as an HTML element with its own style. */
 export function figure(picture: string, caption = ''): string {
   requireValue(picture, text, 'figure: the picture');
   requireValue(caption, text, 'figure: the caption');
-  return String(
-    markup`<figure class="stiffgrad-figure"><style>${verbatim(style)}</style>${verbatim(picture)}${caption === '' ? '' : markup`<figcaption>${caption}</figcaption>`}</figure>`,
-  );
+  const below = caption === '' ? '' : markup`<figcaption>${caption}</figcaption>`;
+  const rules = markup`<style>${verbatim(style)}</style>`;
+  return String(markup`<figure class="stiffgrad-figure">${rules}${verbatim(picture)}${below}</figure>`);
 }
 
 /** SVG or HTML, a `plot(…)` or `fit.html({fragment: true})`, as the value of a cell: the kernel renders it. */

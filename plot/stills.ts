@@ -11,8 +11,11 @@ export interface Words {
 
 const light = '--ink: #1f2328; --soft: #59636e; --spring: #0072b2; --ball: #d55e00; --trail: #7cc4ee; --force: #009e73';
 const dark = '--ink: #e6edf3; --soft: #9198a1; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f; --force: #65eeb6';
-const rules = `.still path { fill: none; stroke-linejoin: round; stroke-linecap: round; } .still .rods { stroke: var(--ink); stroke-width: 2.5; } .still .springs { stroke: var(--spring); stroke-width: 1.2; }
-.still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; } .still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .grid { stroke-width: 0.5; } .still .trail { stroke: var(--trail); stroke-width: 1.2; } .still .forces { fill: var(--force); }
+const rules = `.still path { fill: none; stroke-linejoin: round; stroke-linecap: round; }
+.still .rods { stroke: var(--ink); stroke-width: 2.5; } .still .springs { stroke: var(--spring); stroke-width: 1.2; }
+.still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; }
+.still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .grid { stroke-width: 0.5; }
+.still .trail { stroke: var(--trail); stroke-width: 1.2; } .still .forces { fill: var(--force); }
 .still text { fill: var(--soft); font: 12px system-ui, sans-serif; }`;
 
 const styleOf = (theme: Words['theme']): Markup => {
@@ -24,7 +27,8 @@ const styleOf = (theme: Words['theme']): Markup => {
 /** A picture with its name, its description and its style. */
 const picture = (width: number, height: number, {title, description, theme}: Words, content: Content): string =>
   String(
-    markup`<svg class="still" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"><title>${title}</title><desc>${description}</desc>${styleOf(theme)}${content}</svg>`,
+    markup`<svg class="still" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}"
+height="${height}" role="img"><title>${title}</title><desc>${description}</desc>${styleOf(theme)}${content}</svg>`,
   );
 
 /** The view of figures in space, as the player begins. */
@@ -100,8 +104,13 @@ function pointed([a, b]: readonly [number, number], [c, d]: readonly [number, nu
   const thick = Math.min(1.75, head / 4);
   const [ux, uy] = length > 0 ? [(c - a) / length, (d - b) / length] : [0, 0];
   const at = (s: number, side: number) => [a + ux * s - uy * side, b + uy * s + ux * side] as const;
-  const neck = length - head;
-  return `${join([at(0, -thick), at(neck, -thick), at(neck, -head / 2), [c, d], at(neck, head / 2), at(neck, thick), at(0, thick)])}Z`;
+  const outline = [
+    [0, thick],
+    [length - head, thick],
+    [length - head, head / 2],
+  ];
+  const back = outline.map(([s, side]) => at(s, side)).reverse();
+  return `${join([...outline.map(([s, side]) => at(s, -side)), [c, d], ...back])}Z`;
 }
 
 /** More springs than this are drawn as lines: their windings would be a smear. */
@@ -148,11 +157,12 @@ function layersOf(frames: Frames, view: View): Layer[] {
   return layers.filter(({d}) => d(0) !== '');
 }
 
-const ground = (frames: Frames, view: View): Markup[] =>
-  frames.ground.map(
-    (_, line) =>
-      markup`<path class="${frames.dim === 2 ? 'ground' : 'ground grid'}" d="${join([view.ground(line, 0), view.ground(line, 1)])}"/>`,
+function ground(frames: Frames, view: View): Markup[] {
+  const name = frames.dim === 2 ? 'ground' : 'ground grid';
+  return frames.ground.map(
+    (_, line) => markup`<path class="${name}" d="${join([view.ground(line, 0), view.ground(line, 1)])}"/>`,
   );
+}
 
 function trail(frames: Frames, view: View, to: number): Markup[] {
   return frames.trails.map(
@@ -196,7 +206,10 @@ export function strip(frames: Frames, count: number, words: Words): string {
     const layers = layersOf(frames, view).map(
       ({name, style, d}) => markup`<path class="${name}"${style} d="${d(frame)}"/>`,
     );
-    return markup`<svg x="0" y="0" width="${kept.length * CELL}" height="${height}">${ground(frames, view)}${trail(frames, view, frame)}${layers}</svg><text x="${k * CELL + CELL / 2}" y="${height + 14}" text-anchor="middle">${frames.t[frame].toFixed(2)} ${frames.unit}</text>`;
+    const drawn = [ground(frames, view), trail(frames, view, frame), layers];
+    const time = `${frames.t[frame].toFixed(2)} ${frames.unit}`;
+    return markup`<svg x="0" y="0" width="${kept.length * CELL}" height="${height}">${drawn}</svg>
+<text x="${k * CELL + CELL / 2}" y="${height + 14}" text-anchor="middle">${time}</text>`;
   });
   return picture(kept.length * CELL, height + 20, words, pictures);
 }
@@ -211,9 +224,8 @@ export function moving(all: Frames, count: number, width: number, words: Words):
     const values = kept.map(d);
     const moves = values.some(value => value !== values[0]);
     const start = markup`<path class="${name}"${style} d="${values[0]}"`;
-    return moves
-      ? markup`${start}><animate attributeName="d" dur="${seconds}s" repeatCount="indefinite" values="${values.join(';')}"/></path>`
-      : markup`${start}/>`;
+    const steps = markup`dur="${seconds}s" repeatCount="indefinite" values="${values.join(';')}"`;
+    return moves ? markup`${start}><animate attributeName="d" ${steps}/></path>` : markup`${start}/>`;
   });
   return picture(width, view.height, words, [ground(frames, view), layers]);
 }

@@ -2,21 +2,20 @@
  * Direction numbers of Sobol sequences for 64 dimensions, the first of new-joe-kuo-6.21201: S. Joe and F. Y. Kuo,
  * Constructing Sobol sequences with better two-dimensional projections, SIAM J. Sci. Comput. 30 (2008) 2635–2654.
  *
- * Copyright (c) 2008, Frances Y. Kuo and Stephen Joe. All rights reserved.
- * Redistribution and use in source and binary forms, with or without modification, are permitted provided that the
- * following conditions are met: redistributions of source code must retain the above copyright notice, this list of
- * conditions and the following disclaimer; redistributions in binary form must reproduce the above copyright notice, this
- * list of conditions and the following disclaimer in the documentation and/or other materials provided with the
- * distribution; neither the names of the copyright holders nor the names of the University of New South Wales and the
- * University of Waikato and its contributors may be used to endorse or promote products derived from this software
- * without specific prior written permission.
- * This software is provided by the copyright holders "as is" and any express or implied warranties, including, but not
- * limited to, the implied warranties of merchantability and fitness for a particular purpose are disclaimed. In no event
- * shall the copyright holders be liable for any direct, indirect, incidental, special, exemplary, or consequential damages
- * (including, but not limited to, procurement of substitute goods or services; loss of use, data, or profits; or business
- * interruption) however caused and on any theory of liability, whether in contract, strict liability, or tort (including
- * negligence or otherwise) arising in any way out of the use of this software, even if advised of the possibility of such
- * damage.
+ * Copyright (c) 2008, Frances Y. Kuo and Stephen Joe. All rights reserved. Redistribution and use in source and binary
+ * forms, with or without modification, are permitted provided that the following conditions are met: redistributions
+ * of source code must retain the above copyright notice, this list of conditions and the following disclaimer;
+ * redistributions in binary form must reproduce the above copyright notice, this list of conditions and the following
+ * disclaimer in the documentation and/or other materials provided with the distribution; neither the names of the
+ * copyright holders nor the names of the University of New South Wales and the University of Waikato and its
+ * contributors may be used to endorse or promote products derived from this software without specific prior written
+ * permission. This software is provided by the copyright holders "as is" and any express or implied warranties,
+ * including, but not limited to, the implied warranties of merchantability and fitness for a particular purpose are
+ * disclaimed. In no event shall the copyright holders be liable for any direct, indirect, incidental, special,
+ * exemplary, or consequential damages (including, but not limited to, procurement of substitute goods or services;
+ * loss of use, data, or profits; or business interruption) however caused and on any theory of liability, whether in
+ * contract, strict liability, or tort (including negligence or otherwise) arising in any way out of the use of this
+ * software, even if advised of the possibility of such damage.
  */
 
 /** From the second dimension on: degree s, coefficients a of the primitive polynomial, and m₁ … mₛ. */

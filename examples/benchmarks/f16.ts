@@ -4,7 +4,7 @@
  * modes, acts on two stick-slip elements (Dahl 1968, in the form of Bouc & Wen) and a cubic spring. Therefore
  * frequencies fall and damping grows with the level, as in the records.
  *
- *     npx tsx examples/benchmarks/f16.ts train-level-1.csv train-level-3.csv train-level-5.csv train-level-7.csv --test test-level-2.csv ...
+ *     npx tsx examples/benchmarks/f16.ts train-level-1.csv train-level-3.csv ... --test test-level-2.csv ...
  *
  * Trained on one period of each level, after another in which the transient decays. A test with a periodic force starts
  * with an additional period of it; any other starts from rest.

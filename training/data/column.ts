@@ -159,7 +159,8 @@ const isGap = (cell: string): boolean => cell === '' || missingWord.test(cell);
 const blank: CellComplaint = {
   what: 'is empty where a number is needed',
   remedy:
-    "Fill the cell, remove the row, read it as NaN with missing: 'nan', or name the columns that are needed in the option `columns`.",
+    "Fill the cell, remove the row, read it as NaN with missing: 'nan', or name the columns that are needed in the "
+    + 'option `columns`.',
 };
 
 const rounded: CellComplaint = {

@@ -48,7 +48,10 @@ export async function readParquet(
   const program = `const {workerData: {library, buffer, columns, limits}, parentPort} = require('node:worker_threads');
 const __name = one => one; // which esbuild writes around functions where names are kept
 const read = ${read.toString()};
-import(library).then(parquet => read(parquet, buffer, columns, limits)).catch(error => ({kind: 'failed', message: String(error)})).then(answer => parentPort.postMessage(answer));`;
+import(library)
+  .then(parquet => read(parquet, buffer, columns, limits))
+  .catch(error => ({kind: 'failed', message: String(error)}))
+  .then(answer => parentPort.postMessage(answer));`;
   const megabytes = Math.min(limits.memory / 2 ** 20, 2 ** 16);
   const worker = new nodeThreads.Worker(program, {
     eval: true,

@@ -138,7 +138,10 @@ function requireNoGaps(t: Float64Array, usual: number, column: string): void {
   const missing = Math.round((t[at] - t[at - 1]) / usual) - 1;
   throw new DataError(
     'time-gap',
-    `Column '${column}': ${missing === 1 ? 'a sample is' : `${missing} samples are`} missing before row ${at + 1}, from ${numberText(t[at - 1], 7)} s to ${numberText(t[at], 7)} s; the usual interval is ${numberText(usual)} s. If this is intended, give gaps: 'allow'; identify compares only what was measured, and signal interpolates across the gap.`,
+    `Column '${column}': ${missing === 1 ? 'a sample is' : `${missing} samples are`} missing before row ${at + 1}, `
+      + `from ${numberText(t[at - 1], 7)} s to ${numberText(t[at], 7)} s; the usual interval is ${numberText(usual)} `
+      + "s. If this is intended, give gaps: 'allow'; identify compares only what was measured, and signal interpolates "
+      + 'across the gap.',
     {column, row: at + 1, missing},
   );
 }

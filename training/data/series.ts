@@ -30,12 +30,12 @@ export interface ReadSeries {
 export function readSeries(given: SeriesValues, name: string, {outputs, missing}: SeriesDemands): ReadSeries {
   const {values, shape} = readNumeric(given as Numeric, name);
   const width = shape.slice(1).reduce((product, length) => product * length, 1);
+  const wanted =
+    outputs === 'one'
+      ? 'give one number per sample, [samples], and call once per column'
+      : 'give one row per sample, [samples, ...]';
   if (shape.length === 0 || (outputs === 'one' && width !== 1))
-    throw new ShapeError(
-      'series-shape',
-      `${name} has shape [${shape.join(', ')}]; ${outputs === 'one' ? 'give one number per sample, [samples], and call once per column' : 'give one row per sample, [samples, ...]'}.`,
-      {shape: [...shape]},
-    );
+    throw new ShapeError('series-shape', `${name} has shape [${shape.join(', ')}]; ${wanted}.`, {shape: [...shape]});
   const bad = values.findIndex(value => !Number.isFinite(value) && !(missing && Number.isNaN(value)));
   if (bad >= 0)
     throw new DataError(

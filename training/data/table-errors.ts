@@ -111,7 +111,7 @@ export function missingColumn(file: string, name: string, columns: readonly stri
  * The names of the columns that are read.
  * @param line of the header, in a text file
  * @param every all names of the file, for the sentence about one that is missing
- * @throws DataError 'table-header' where two columns have one name; 'table-column' where one that is asked for is missing
+ * @throws DataError 'table-header' where two columns have one name; 'table-column' where a wanted one is missing
  */
 export function chosenNames(
   file: string,

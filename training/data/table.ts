@@ -259,7 +259,8 @@ class TableBuilder {
     if (headerLine === 0)
       throw new DataError(
         'table-empty',
-        `${file} has no header line${skip > 0 ? ` after the first ${skip}, which skip leaves out` : ''}, only comments or blank lines.`,
+        `${file} has no header line${skip > 0 ? ` after the first ${skip}, which skip leaves out` : ''}, only comments `
+          + 'or blank lines.',
         {file},
       );
     if (rows === 0)

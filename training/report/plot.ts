@@ -94,16 +94,29 @@ const chartSchema = {
 /** A chart for `lineChart`. @interface */
 export type Chart = Options<typeof chartSchema>;
 
+const dark = `--ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9;
+  --c1: #f28e4b; --c2: #65eeb6; --c3: #d389b1; --c4: #dac329; --c5: #8679f1;`;
+
 /** The rules for all charts of a page. Contrast of each colour to the ground is at least 3:1 (WCAG 1.4.11). */
 export const chartStyle = `
-.chart { --ink: #1f2328; --halo: #ffffffd9; --soft: #59636e; --grid: #d8dee4; --pale: #b4bcc6; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #7251cf; --c4: #8f5a28; --c5: #858be8;
+.chart { --ink: #1f2328; --halo: #ffffffd9; --soft: #59636e; --grid: #d8dee4; --pale: #b4bcc6; --c0: #0072b2;
+  --c1: #d55e00; --c2: #009e73; --c3: #7251cf; --c4: #8f5a28; --c5: #858be8;
   color: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-@media (prefers-color-scheme: dark) { .chart:not(.light) { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #65eeb6; --c3: #d389b1; --c4: #dac329; --c5: #8679f1; } }
-.chart.dark { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #65eeb6; --c3: #d389b1; --c4: #dac329; --c5: #8679f1; }
-.chart text { fill: var(--ink); } .chart .heading { font-weight: 600; font-size: 13px; } .chart .tick, .chart .level { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums; }
-.chart .grid { stroke: var(--grid); stroke-width: 1; } .chart .frame { stroke: var(--soft); stroke-width: 1; fill: none; } .chart .level { paint-order: stroke; stroke: var(--halo); stroke-width: 4; } .chart .levelline { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
-.chart .s { fill: none; stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; } .chart .underlay { stroke: var(--pale); stroke-width: 4; } .chart .dashed { stroke-dasharray: 6 4; } .chart .dash1 { stroke-dasharray: 10 3; } .chart .dash2 { stroke-dasharray: 2 4; } .chart .dash3 { stroke-dasharray: 10 4 2 4; } .chart .dash4 { stroke-dasharray: 6 2; } .chart .dash5 { stroke-dasharray: 10 4 2 4 2 4; }
-.chart .points { stroke-width: 4; } .chart .bars { fill-opacity: 0.35; stroke-width: 1; } .chart .band { fill-opacity: 0.22; stroke: none; } .chart .cells { stroke: none; shape-rendering: crispEdges; }
+@media (prefers-color-scheme: dark) { .chart:not(.light) { ${dark} } }
+.chart.dark { ${dark} }
+.chart text { fill: var(--ink); } .chart .heading { font-weight: 600; font-size: 13px; }
+.chart .tick, .chart .level { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums; }
+.chart .grid { stroke: var(--grid); stroke-width: 1; }
+.chart .frame { stroke: var(--soft); stroke-width: 1; fill: none; }
+.chart .level { paint-order: stroke; stroke: var(--halo); stroke-width: 4; }
+.chart .levelline { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
+.chart .s { fill: none; stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; }
+.chart .underlay { stroke: var(--pale); stroke-width: 4; } .chart .dashed { stroke-dasharray: 6 4; }
+.chart .dash1 { stroke-dasharray: 10 3; } .chart .dash2 { stroke-dasharray: 2 4; }
+.chart .dash3 { stroke-dasharray: 10 4 2 4; } .chart .dash4 { stroke-dasharray: 6 2; }
+.chart .dash5 { stroke-dasharray: 10 4 2 4 2 4; }
+.chart .points { stroke-width: 4; } .chart .bars { fill-opacity: 0.35; stroke-width: 1; }
+.chart .band { fill-opacity: 0.22; stroke: none; } .chart .cells { stroke: none; shape-rendering: crispEdges; }
 `.trim();
 
 /** Room for text, in pixels: sizes of the style above and a little air. */
@@ -145,8 +158,14 @@ export function chartElement(chart: Chart): Markup {
   const frame: Frame = {left, right, top, bottom};
   const [from, above] = [frame.left - 3, frame.top - 3];
   const [across, down] = [frame.right - frame.left + 6, frame.bottom - frame.top + 6];
+  const name = markup`class="${theme === 'auto' ? 'chart' : `chart ${theme}`}"`;
+  const attributes = id === undefined ? name : markup`${name} id="${id}"`;
+  const style = `width:${px(across)}px;height:${down}px;max-width:none;overflow:hidden`;
+  const [inner, outer] = [`${px(from)} ${above} ${px(across)} ${down}`, `0 0 ${width} ${height}`];
+  const place = markup`x="${px(from)}" y="${above}"`;
+  const size = markup`viewBox="${outer}" width="${width}" height="${height}"`;
   return lines([
-    markup`<svg class="chart${theme === 'auto' ? '' : ` ${theme}`}"${id === undefined ? '' : markup` id="${id}"`} xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
+    markup`<svg ${attributes} xmlns="http://www.w3.org/2000/svg" ${size} role="img">`,
     markup`<title>${chart.title}</title><desc>${chart.description ?? describe(chart, x, y)}</desc>`,
     chart.bare === true ? '' : markup`<style>${verbatim(chartStyle)}</style>`,
     markup`<text class="heading" x="${px(frame.left)}" y="14">${chart.title}</text>`,
@@ -154,7 +173,7 @@ export function chartElement(chart: Chart): Markup {
     ...drawAxes(x, y, frame, height),
     // What is drawn ends at the frame. A clipPath would need an id, of which one page may hold two; the style keeps
     // rules of the page for svg away.
-    markup`<svg x="${px(from)}" y="${above}" width="${px(across)}" height="${down}" viewBox="${px(from)} ${above} ${px(across)} ${down}" style="width:${px(across)}px;height:${down}px;max-width:none;overflow:hidden">`,
+    markup`<svg ${place} width="${px(across)}" height="${down}" viewBox="${inner}" style="${style}">`,
     ...chart.series.map((series, i) =>
       drawSeries(
         series,
@@ -305,15 +324,17 @@ function drawLegend(rows: readonly (readonly LegendEntry[])[], {left}: Frame): M
   return rows.flatMap((row, r) =>
     row.map(({name, style, color, dash, x, shaded}) => {
       const [from, y] = [left + x, MARGIN.top + 6 + LEGEND_LINE * r];
-      if (shaded)
-        return markup`${CIVIDIS.map((shade, i) => markup`<path class="s cells" style="fill:${shade}" d="M${px(from + 5 * i)} ${y + 5}v-10h5v10z"/>`)}<text x="${px(from + 34)}" y="${y + 4}">${name}</text>`;
+      const label = markup`<text x="${px(from + 34)}" y="${y + 4}">${name}</text>`;
+      const cell = (shade: string, i: number): Markup =>
+        markup`<path class="s cells" style="fill:${shade}" d="M${px(from + 5 * i)} ${y + 5}v-10h5v10z"/>`;
+      if (shaded) return markup`${CIVIDIS.map(cell)}${label}`;
       const sample =
         style === 'points'
           ? `M${px(from + 14)} ${y}h0`
           : style === 'bars' || style === 'band' || style === 'cells'
             ? `M${px(from + 3)} ${y + 5}v-10h22v10z`
             : `M${px(from)} ${y}h28`;
-      return markup`<path class="s ${style}${dash}" ${paint(style, color)} d="${sample}"/><text x="${px(from + 34)}" y="${y + 4}">${name}</text>`;
+      return markup`<path class="s ${style}${dash}" ${paint(style, color)} d="${sample}"/>${label}`;
     }),
   );
 }
@@ -323,7 +344,8 @@ function drawAxes(x: LaidAxis, y: LaidAxis, {left, right, top, bottom}: Frame, h
   const vertical = x.ticks.map(({value}) => `M${px(x.at(value))} ${bottom}v5`).join('');
   const middle = (top + bottom) / 2;
   return [
-    markup`<path class="grid" d="${horizontal}"/><path class="frame" d="M${px(left)} ${bottom}H${px(right)}${vertical}"/>`,
+    markup`<path class="grid" d="${horizontal}"/>`,
+    markup`<path class="frame" d="M${px(left)} ${bottom}H${px(right)}${vertical}"/>`,
     ...y.ticks.map(
       ({value, text}) =>
         markup`<text class="tick" x="${px(left - 6)}" y="${px(y.at(value) + 4)}" text-anchor="end">${text}</text>`,
@@ -363,7 +385,8 @@ function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis, das
   const casing = cased
     ? markup`<path class="s casing" style="stroke:var(--halo);stroke-width:${style === 'points' ? 8 : 5}" d="${d}"/>`
     : '';
-  return markup`${casing}<path class="s ${style}${dash}" ${paint(style, colorOf(series.color, index))} d="${d}">${name}</path>`;
+  const color = paint(style, colorOf(series.color, index));
+  return markup`${casing}<path class="s ${style}${dash}" ${color} d="${d}">${name}</path>`;
 }
 
 /** Between two lines; of long records as many places as there are pixels. */
@@ -404,10 +427,10 @@ function drawCells({x, y, value}: Series, color: number, xAxis: LaidAxis, yAxis:
     if (same === undefined) shades.set(shade, [d]);
     else same.push(d);
   }
-  return [...shades].map(
-    ([shade, d]) =>
-      markup`<path class="s cells" style="fill:${shade < 0 ? `var(--c${color})` : shadeOf(shade)}" d="${d.join('')}">${name}</path>`,
-  );
+  return [...shades].map(([shade, d]) => {
+    const fill = shade < 0 ? `var(--c${color})` : shadeOf(shade);
+    return markup`<path class="s cells" style="fill:${fill}" d="${d.join('')}">${name}</path>`;
+  });
 }
 
 function shape(style: SeriesStyle, x: Float64Array, y: Float64Array, zero: number): string {

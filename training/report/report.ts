@@ -116,7 +116,7 @@ function mainPart(report: Report): Markup {
   const {title, description, fits, history = [], correlation} = report;
   return lines([
     verbatim('<main>'),
-    markup`<header><h1>${title}</h1>${description === undefined ? '' : markup`<p class="soft">${description}</p>`}</header>`,
+    markup`<header><h1>${title}</h1>${note(description)}</header>`,
     warnings(report),
     facts(report),
     report.parameters.length === 0 ? '' : section('Parameters', parameterTable(report)),
@@ -128,7 +128,7 @@ function mainPart(report: Report): Markup {
       ? ''
       : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
     bulletSection('Notes', report.notes),
-    markup`<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ' Intervals hold for a model that is right except for random noise; they do not include errors of the model that the residuals show.'}</footer>`,
+    markup`<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ` ${ASSUMPTION}`}</footer>`,
     verbatim('</main>'),
   ]);
 }
@@ -158,13 +158,20 @@ export async function writeReport(path: string, report: Report): Promise<void> {
   }
 }
 
+const ASSUMPTION =
+  'Intervals hold for a model that is right except for random noise; they do not include errors of the model that the '
+  + 'residuals show.';
+
+const note = (text: string | undefined): Content => (text === undefined ? '' : markup`<p class="soft">${text}</p>`);
+
 function section(heading: string, content: Content): Markup {
   return markup`<section>\n<h2>${heading}</h2>\n${content}\n</section>`;
 }
 
 function warnings({warnings: sentences = []}: Report): Content {
   if (sentences.length === 0) return '';
-  return markup`<section class="warnings" role="note">\n<h2>${sentences.length === 1 ? 'A warning' : 'Warnings'}</h2>\n${bullets(sentences)}\n</section>`;
+  const heading = sentences.length === 1 ? 'A warning' : 'Warnings';
+  return markup`<section class="warnings" role="note">\n<h2>${heading}</h2>\n${bullets(sentences)}\n</section>`;
 }
 
 function chartSection(chart: Chart): Markup {
@@ -181,9 +188,10 @@ function bullets(sentences: readonly string[]): Markup {
 
 function facts({statistics = []}: Report): Content {
   if (statistics.length === 0) return '';
+  const shown = (value: number | string): string =>
+    typeof value === 'string' ? value : Number.isInteger(value) ? countText(value) : numberText(value);
   const items = statistics.map(
-    ({name, value, unit}) =>
-      markup`<div><dt>${name}</dt><dd>${typeof value === 'string' ? value : Number.isInteger(value) ? countText(value) : numberText(value)}${unitText(unit)}</dd></div>`,
+    ({name, value, unit}) => markup`<div><dt>${name}</dt><dd>${shown(value)}${unitText(unit)}</dd></div>`,
   );
   return markup`<dl class="facts">${items}</dl>`;
 }
@@ -199,8 +207,7 @@ function parameterTable({parameters, parameterNote, referenceName = 'reference'}
     ...(compared ? [referenceName, 'difference', 'in std. errors'] : []),
   ];
   const rows = parameters.map(parameter => parameterRow(parameter, compared));
-  const note = parameterNote === undefined ? '' : markup`\n<p class="soft">${parameterNote}</p>`;
-  return markup`<div class="scroll"><table>${headRow(head)}<tbody>${rows}</tbody></table></div>${note}`;
+  return lines([table(head, rows), note(parameterNote)]);
 }
 
 function parameterRow(
@@ -210,7 +217,7 @@ function parameterRow(
   const fixed = standardError === undefined;
   const error = standardError ?? NaN;
   const [low, high] = interval ?? [estimate - Z95 * error, estimate + Z95 * error];
-  const label = markup`${name}${unitText(unit)}${description === undefined ? '' : markup`<br><span class="unit">${description}</span>`}`;
+  const more = description === undefined ? '' : markup`<br><span class="unit">${description}</span>`;
   const cells = [
     measuredText(estimate, error),
     fixed ? 'fixed' : `${errorText(error)}${otherError === undefined ? '' : ` (${otherError})`}`,
@@ -222,7 +229,10 @@ function parameterRow(
         : `${numberText(low)} … ${numberText(high)}`,
   ];
   if (compared) cells.push(...(reference === undefined ? ['', '', ''] : comparison(estimate, error, reference)));
-  return markup`<tr><th scope="row">${label}</th>${cells.map((cell, i) => markup`<td${i === 3 ? verbatim(' class="interval"') : ''}>${cell}</td>`)}</tr>`;
+  const columns = cells.map((cell, i) =>
+    i === 3 ? markup`<td class="interval">${cell}</td>` : markup`<td>${cell}</td>`,
+  );
+  return markup`<tr><th scope="row">${name}${unitText(unit)}${more}</th>${columns}</tr>`;
 }
 
 function comparison(estimate: number, error: number, reference: number): string[] {
@@ -348,7 +358,7 @@ function goodnessTable(fits: readonly ReportFit[]): Markup {
     ];
     return markup`<tr><th scope="row">${name}</th>${cells.map(cell => markup`<td>${cell}</td>`)}</tr>`;
   });
-  return markup`<div class="scroll"><table>${headRow(['output', 'samples', 'RMSE', 'largest', 'at', 'R²'])}<tbody>${rows}</tbody></table></div>`;
+  return table(['output', 'samples', 'RMSE', 'largest', 'at', 'R²'], rows);
 }
 
 /** R², told by what it lacks to 1 where it is nearer than four digits can show. */
@@ -367,7 +377,7 @@ function heatTable(labels: readonly string[], values: ArrayLike<number>): Markup
     const cells = labels.map((_, j) => heatCell(values[i * p + j], i === j));
     return markup`<tr><th scope="row">${label}</th>${cells}</tr>`;
   });
-  return markup`<div class="scroll"><table class="heat">${headRow(['', ...labels])}<tbody>${rows}</tbody></table></div>`;
+  return table(['', ...labels], rows, verbatim(' class="heat"'));
 }
 
 /** Blue for positive, orange for negative; at most 60 % opaque, so that the number stays legible on either ground. */
@@ -375,11 +385,14 @@ function heatCell(value: number, diagonal: boolean): Markup {
   if (diagonal) return verbatim('<td class="soft">1</td>');
   if (!Number.isFinite(value)) return verbatim('<td class="soft">–</td>');
   const color = value > 0 ? '0,114,178' : '213,94,0';
-  return markup`<td style="background:rgba(${color},${(0.6 * Math.abs(value)).toFixed(2)})">${fixedText(value, 2)}</td>`;
+  const opacity = (0.6 * Math.abs(value)).toFixed(2);
+  return markup`<td style="background:rgba(${color},${opacity})">${fixedText(value, 2)}</td>`;
 }
 
-function headRow(cells: readonly string[]): Markup {
-  return markup`<thead><tr>${cells.map(cell => markup`<th scope="col">${cell}</th>`)}</tr></thead>`;
+function table(head: readonly string[], rows: readonly Markup[], attributes: Content = ''): Markup {
+  const columns = head.map(cell => markup`<th scope="col">${cell}</th>`);
+  return markup`<div class="scroll"><table${attributes}>
+<thead><tr>${columns}</tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function unitText(unit: string | undefined): Content {
@@ -411,25 +424,40 @@ function check(report: Report): void {
  * are nested below `.report`, so that a fragment in a notebook changes nothing around it.
  */
 const reportStyle = `
-.report { color-scheme: light dark; --ground: #ffffff; --panel: #f6f8fa; --ink: #1f2328; --soft: #59636e; --rule: #d8dee4; --warn: #fff8e5; --warnrule: #bf8700;
-  margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+.report { color-scheme: light dark; --ground: #ffffff; --panel: #f6f8fa; --ink: #1f2328; --soft: #59636e;
+  --rule: #d8dee4; --warn: #fff8e5; --warnrule: #bf8700;
+  margin: 0; background: var(--ground); color: var(--ink);
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
 * { box-sizing: border-box; }
 main { max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 0.5rem; } h2 { font-size: 1.2rem; margin: 2.5rem 0 0.75rem; }
 p { margin: 0.5rem 0; max-width: 44rem; } .soft { color: var(--soft); }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: 0.4rem; font-size: 0.85rem; }
 th, td { padding: 0.35rem 0.65rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
-thead th { white-space: normal; border-bottom: 1px solid var(--soft); font-weight: 600; vertical-align: bottom; } th[scope=row], thead th:first-child { text-align: left; font-weight: 600; padding-left: 0; }
+thead th { white-space: normal; border-bottom: 1px solid var(--soft); font-weight: 600; vertical-align: bottom; }
+th[scope=row], thead th:first-child { text-align: left; font-weight: 600; padding-left: 0; }
 .unit { color: var(--soft); font-weight: 400; } .interval { text-align: center; }
-.heat td { text-align: center; border: 1px solid var(--ground); min-width: 3.6rem; } .heat thead th { text-align: center; border: 0; } .heat th[scope=row] { border: 0; padding-right: 0.8rem; }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.6rem; margin: 1rem 0 0; padding: 0; }
-.facts div { background: var(--panel); border: 1px solid var(--rule); border-radius: 6px; padding: 0.5rem 0.8rem; } .facts dt { color: var(--soft); font-size: 0.8rem; } .facts dd { margin: 0; overflow-wrap: anywhere; font-size: 1.05rem; font-weight: 600; font-variant-numeric: tabular-nums; }
-.warnings { background: var(--warn); border-left: 4px solid var(--warnrule); border-radius: 0 6px 6px 0; margin: 1.5rem 0 0; padding: 0.7rem 1rem 0.7rem 1.1rem; } .warnings h2 { margin: 0 0 0.3rem; font-size: 1rem; } ul { margin: 0.3rem 0; padding-left: 1.2rem; }
-figure { margin: 1rem 0 0; overflow-x: auto; } .chart { display: block; max-width: 100%; min-width: 27rem; height: auto; } .chart[width="950"] { min-width: 44rem; } .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 1rem; }
-footer { margin-top: 3rem; padding-top: 0.8rem; border-top: 1px solid var(--rule); color: var(--soft); font-size: 0.85rem; }
+.heat td { text-align: center; border: 1px solid var(--ground); min-width: 3.6rem; }
+.heat thead th { text-align: center; border: 0; } .heat th[scope=row] { border: 0; padding-right: 0.8rem; }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.6rem; margin: 1rem 0 0;
+  padding: 0; }
+.facts div { background: var(--panel); border: 1px solid var(--rule); border-radius: 6px; padding: 0.5rem 0.8rem; }
+.facts dt { color: var(--soft); font-size: 0.8rem; }
+.facts dd { margin: 0; overflow-wrap: anywhere; font-size: 1.05rem; font-weight: 600;
+  font-variant-numeric: tabular-nums; }
+.warnings { background: var(--warn); border-left: 4px solid var(--warnrule); border-radius: 0 6px 6px 0;
+  margin: 1.5rem 0 0; padding: 0.7rem 1rem 0.7rem 1.1rem; }
+.warnings h2 { margin: 0 0 0.3rem; font-size: 1rem; } ul { margin: 0.3rem 0; padding-left: 1.2rem; }
+figure { margin: 1rem 0 0; overflow-x: auto; }
+.chart { display: block; max-width: 100%; min-width: 27rem; height: auto; } .chart[width="950"] { min-width: 44rem; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 1rem; }
+footer { margin-top: 3rem; padding-top: 0.8rem; border-top: 1px solid var(--rule); color: var(--soft);
+  font-size: 0.85rem; }
 }
-@media (prefers-color-scheme: dark) { .report { --ground: #0d1117; --panel: #161b22; --ink: #e6edf3; --soft: #9198a1; --rule: #30363d; --warn: #272115; --warnrule: #d29922; } }
+@media (prefers-color-scheme: dark) { .report { --ground: #0d1117; --panel: #161b22; --ink: #e6edf3; --soft: #9198a1;
+  --rule: #30363d; --warn: #272115; --warnrule: #d29922; } }
 @media print { .report { font-size: 11pt; main { max-width: none; padding: 0; } figure, tr { break-inside: avoid; } } }
 ${chartStyle}
 `.trim();

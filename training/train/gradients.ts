@@ -75,7 +75,8 @@ function requireScalar(loss: tf.Scalar): tf.Scalar {
     loss.then(disposeTensor, () => undefined); // nobody else waits for it
     throw new ShapeError(
       'loss-shape',
-      "train: the loss is asynchronous: it returned a promise, and tfjs's tape ends before that. Return the scalar tensor itself; asynchronous work belongs in data: {length, get(i)}, whose get may be async.",
+      "train: the loss is asynchronous: it returned a promise, and tfjs's tape ends before that. Return the scalar "
+        + 'tensor itself; asynchronous work belongs in data: {length, get(i)}, whose get may be async.',
     );
   }
   if (!(loss instanceof tf.Tensor))

@@ -1,6 +1,6 @@
 /**
  * What `train` trains, and by what: variables with one of tfjs's optimizers on its tape, or a compiled step
- * (training-step.ts) with its own. Both take a step for a batch, and the state of both is saved and restored to the bit.
+ * (training-step.ts) with its own. Both take a step for a batch; the state of both is saved and restored to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
 import {CheckpointError, StiffgradError} from '../../lib/errors.js';

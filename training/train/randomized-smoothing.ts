@@ -141,7 +141,8 @@ export function randomizedSmoothing<X extends Float64Array | NamedArrays>(
     if (!Array.isArray(found) || found.length !== points.length)
       throw new OptionError(
         'bad-objective',
-        `${owner}: with batch, the objective must return a list with an evaluation of each of its ${points.length} points, not ${Array.isArray(found) ? `${found.length} of them` : shown(found)}.`,
+        `${owner}: with batch, the objective must return a list with an evaluation of each of its ${points.length} `
+          + `points, not ${Array.isArray(found) ? `${found.length} of them` : shown(found)}.`,
       );
     const read = points.map((x, i) => readEvaluation(form, found[i] as unknown, order !== 'zeroth', x, drawn + i));
     for (const [k, one] of z.entries()) {
@@ -304,13 +305,11 @@ function readEvaluation(
   if (other !== undefined) throw refused('bad-gradient', `the gradient has '${other}', which at has not.`);
   for (const {name, from, to} of parts) {
     const label = named ? `gradient.${name}` : 'gradient';
-    const array = arrays[name];
-    if (!numbers.test(array) || (array as ArrayLike<number>).length !== to - from)
-      throw refused(
-        'bad-gradient',
-        `${label} must be an array of ${to - from} numbers, as at is, not ${numbers.test(array) ? `of ${(array as ArrayLike<number>).length}` : shown(array)}.`,
-      );
-    gradient.set(array as ArrayLike<number>, from);
+    const array = arrays[name] as ArrayLike<number>;
+    const size = numbers.test(array) ? `of ${array.length}` : shown(array);
+    if (size !== `of ${to - from}`)
+      throw refused('bad-gradient', `${label} must be an array of ${to - from} numbers, as at is, not ${size}.`);
+    gradient.set(array, from);
   }
   const wrong = gradient.findIndex(entry => !Number.isFinite(entry));
   if (wrong >= 0)

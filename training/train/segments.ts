@@ -55,7 +55,9 @@ export function segments<S extends SegmentedSeries>(
   if (wrong >= 0)
     throw new DataError(
       'time-order',
-      `segments: times must be finite and ascend, but sample ${wrong} is at ${t[wrong]}${wrong === 0 ? '' : ` after ${t[wrong - 1]}`}. Sort the samples, and remove repeated ones; cut records that follow each other one by one.`,
+      `segments: times must be finite and ascend, but sample ${wrong} is at ${t[wrong]}`
+        + `${wrong === 0 ? '' : ` after ${t[wrong - 1]}`}. Sort the samples, and remove repeated ones; cut records `
+        + 'that follow each other one by one.',
       {index: wrong},
     );
   const read = Object.entries(others as {readonly [name: string]: Numeric}).map(([name, given]) => {

@@ -319,11 +319,12 @@ class Run<T> {
 
   private get unwrittenWarnings(): string[] {
     const latest = Math.floor(this.savedStep / 2);
-    const has = this.savedStep >= 0 ? `The latest checkpoint is that of step ${latest}.` : 'There is no checkpoint.';
-    return [...this.unwritten.values()].map(
-      ({what, step, message, count}) =>
-        `${count === 1 ? 'Once' : `${count} times`} the ${what} were not written, at first after step ${step}: ${message}${this.keeping === undefined ? '' : ` ${has}`}`,
-    );
+    const has = this.savedStep >= 0 ? ` The latest checkpoint is that of step ${latest}.` : ' There is no checkpoint.';
+    return [...this.unwritten.values()].map(({what, step, message, count}) => {
+      const often = count === 1 ? 'Once' : `${count} times`;
+      const last = this.keeping === undefined ? '' : has;
+      return `${often} the ${what} were not written, at first after step ${step}: ${message}${last}`;
+    });
   }
 
   private async breathe(): Promise<void> {

@@ -25,8 +25,9 @@ function sentence({epochs, steps, best, history, stopped, warnings}: Counts): st
     ...(last === undefined ? [] : [`loss ${numberText(last.loss)}`]),
     ...(best === undefined ? [] : [`lowest ${numberText(best.loss)} in epoch ${best.epoch}`]),
   ];
+  const early = stopped === 'early' ? ['stopped early'] : [];
   return [
-    `Training: ${epochs} epochs, ${steps} steps${losses.map(text => `, ${text}`).join('')}${stopped === 'early' ? ', stopped early' : ''}`,
+    [`Training: ${epochs} epochs`, `${steps} steps`, ...losses, ...early].join(', '),
     ...warnings.map(warning => `warning: ${warning}`),
   ].join('\n  ');
 }
