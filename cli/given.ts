@@ -9,7 +9,7 @@ export interface Given {
   readonly values: {readonly [name: string]: string | boolean | undefined};
 }
 
-/** Where a command writes: text for a reader, an object where --json asks for one. */
+/** Output of a command: text for a reader, or an object with --json. */
 export interface Out {
   text(lines: string): void;
   json(value: object): void;

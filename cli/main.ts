@@ -20,7 +20,7 @@ interface Command {
   readonly usage: string;
   readonly what: string;
   readonly maxArguments: number;
-  /** What to do with more arguments, where that is not plain. */
+  /** Advice for those who give more arguments. */
   readonly more?: string;
   /** Options that take a text, with what they do. */
   readonly options: {readonly [name: string]: string};
@@ -212,7 +212,7 @@ export async function main(
   }
 }
 
-/** What would be left unread is refused: it was meant for something. */
+/** Refuses arguments that the command would not read. */
 function refuseMore(name: string, {maxArguments, more, usage}: Command, {positionals}: Given): void {
   if (positionals.length <= maxArguments) return;
   const many = ['no arguments', 'one argument'][maxArguments] ?? `${maxArguments} arguments`;

@@ -1,4 +1,4 @@
-/** What of a table was measured: as a model's file says, or its columns of the usual names. */
+/** The measured columns of a table: as a model's file says, or those of the usual names. */
 import type {IdentificationProblem, Table} from '../training/index.js';
 import type {ModelFile} from './model-file.js';
 import {Usage} from './usage.js';

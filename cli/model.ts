@@ -1,4 +1,4 @@
-/** What the commands read: a model's file. */
+/** Reads the file of a model. */
 import {loaded} from './loaded.js';
 import {checkModel, type ModelFile} from './model-file.js';
 import {Usage} from './usage.js';

@@ -52,7 +52,7 @@ export function problemOf(model: ModelFile, table: Table): IdentificationProblem
 /** A tree of numbers by names. */
 type Params = {readonly [name: string]: unknown};
 
-/** What a run is given as `params` and the fit does not look for is a constant. */
+/** The `params` of a run that the fit does not estimate, as constants. */
 function constants(params: Params, sought: Parameters, path = ''): Parameters {
   return Object.fromEntries(
     Object.entries(params).flatMap(([name, value]: [string, unknown]) => {

@@ -19,7 +19,7 @@ const dt = 1 / 16;
 const noise = 0.2;
 
 export interface LatentRecord {
-  /** Of observations, on the grid, the first after 0. */
+  /** Times of the observations, on the grid, the first after 0. */
   readonly t: readonly number[];
   readonly y: readonly number[];
 }
@@ -37,7 +37,7 @@ export function made(count: number, seed: number): LatentRecord {
   return {t: places.map(k => k * dt), y: places.map((k, i) => z[k] + noise * random[count + i])};
 }
 
-/** What is trained: the prior's θ and σ, the start's mean and deviation (as logarithms), the network. */
+/** Trained variables: the prior's θ and σ, the start's mean and deviation (as logarithms), the network. */
 export interface Posterior {
   readonly rate: tf.Variable;
   readonly drive: tf.Variable;
@@ -187,7 +187,7 @@ export async function trained(
   };
 }
 
-/** What a Kalman filter and smoother know with θ and σ. */
+/** Results of a Kalman filter and smoother with θ and σ. */
 function exact(
   {t, y}: LatentRecord,
   rate: number,

@@ -26,7 +26,7 @@ import {printTable, script, shown, type ScriptArguments} from './script.js';
 /** Step of the simulation in s; the fastest swing takes half a second. */
 const dt = 0.002;
 
-/** Of tanh(v/scale) for the sign of v, in rad/s: well below the speeds between turning points. */
+/** The scale in tanh(v/scale) for the sign of v, in rad/s: well below the speeds between turning points. */
 const frictionScale = 0.1;
 
 export interface Swing {

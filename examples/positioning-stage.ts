@@ -36,7 +36,7 @@ const measuredNoise = {position: 2e-6, voltage: 0.09};
 
 type Values = {readonly [name: string]: number};
 
-/** What is looked for, and what the benchmark's authors found through inverse dynamics. */
+/** The estimated quantities, and the values that the benchmark's authors found through inverse dynamics. */
 const quantities: {
   readonly [name: string]: {readonly unit: string; readonly description: string; readonly published: number};
 } = {
@@ -70,7 +70,7 @@ export interface StageRecord {
   readonly noise: {readonly position: number; readonly voltage: number};
   /** 'independent' for noise alone, 'correlated' where there is also what the model misses. */
   readonly residuals: 'correlated' | 'independent';
-  /** What the estimates are compared with. */
+  /** Values with which the estimates are compared. */
   readonly known: Values;
   readonly knownAs: 'published' | 'truth';
 }

@@ -21,7 +21,7 @@ import {writeAnimation} from './write.js';
 export const task = {mass: 2, friction: 0.3, g: 9.81, target: 0.7, duration: 1.5, nodes: 31} as const;
 
 const {mass, friction, g, duration, nodes} = task;
-/** Of sliding, in N. */
+/** Friction of sliding, in N. */
 export const resistance = friction * mass * g;
 const spacing = duration / (nodes - 1);
 export const times = Float64Array.from({length: nodes}, (_, k) => k * spacing);
@@ -89,7 +89,7 @@ const start = {q: [0, 0], v: [0, 0]};
 export const pushed = (values: Float64Array, dt = 1e-3): Trajectory =>
   simulate(block, start, {scheme: moreau(), dt, t1: duration, params: {force: values}});
 
-/** Where the block ends, in m, and the derivatives by the values of the force. */
+/** End of the block, in m, and its derivatives by the values of the force. */
 export interface HandOver {
   readonly place: number;
   readonly gradient: Float64Array;
@@ -145,7 +145,7 @@ function solved({diagonal, beside}: ReturnType<typeof weightsOf>, b: Float64Arra
 
 export interface Found {
   readonly values: Float64Array;
-  /** Of every iterate, in m and N² s. */
+  /** Miss and effort of every iterate, in m and N² s. */
   readonly history: readonly {readonly miss: number; readonly effort: number}[];
 }
 

@@ -1,4 +1,4 @@
-/** What scripts share: their arguments, progress on the terminal, tables, and one place for failures. */
+/** Arguments of scripts, progress on the terminal, tables, and one place for failures. */
 import path from 'node:path';
 import {fileURLToPath, pathToFileURL} from 'node:url';
 import {parseArgs} from 'node:util';
@@ -10,7 +10,7 @@ import type {IdentificationProgress, TrainingProgress} from '../training/index.j
 export interface ScriptArguments {
   /** The record, where one is given. */
   readonly path?: string;
-  /** Where the page goes. */
+  /** The file of the page. */
   readonly report: string;
   /** Less data and fewer iterations: what the tests run. */
   readonly short: boolean;

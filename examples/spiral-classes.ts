@@ -73,7 +73,7 @@ function model({field}: Networks, rows: number, samples: number): Simulation<Ode
   return prepared;
 }
 
-/** What a run gets of a batch. */
+/** Inputs of a run for a batch. */
 function inputsOf(batch: readonly Spiral[]): {params: {path: number[][][]}; data: {first: number[][]; left: number[]}} {
   const path = batch[0].path.map((_, k) => batch.map(one => [...one.path[k]]));
   return {params: {path}, data: {first: path[0], left: batch.map(one => Number(one.left))}};

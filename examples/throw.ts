@@ -31,7 +31,7 @@ export const scene = {
 
 const {mass, radius, inertia} = scene;
 
-/** Of a throw: velocities in m/s and spin in 1/s, counterclockwise. */
+/** A throw: velocities in m/s and spin in 1/s, counterclockwise. */
 export interface Throw {
   readonly vx: number;
   readonly vy: number;
@@ -49,7 +49,7 @@ const flight = mechanics({
   forces: gravity({mass: [mass, mass, 0], g: scene.g, direction: [0, -1, 0]}),
   constraints: [
     frictionalContact(({q}) => tf.stack([tf.sub(part(q, 1), radius), tf.sub(scene.wall - radius, part(q, 0))]), {
-      // Of the ball's lowest point to the right, of its rightmost one upwards.
+      // The ball's lowest point slips to the right, its rightmost one upwards.
       slip: ({v}) => {
         const turned = tf.mul(radius, part(v, 2));
         return tf.stack([tf.add(part(v, 0), turned), tf.add(part(v, 1), turned)]);
@@ -101,7 +101,7 @@ const hand = {q: [...scene.hand, 0], v: [2.8, -2, 0]};
 export const thrown = ({vx, vy, spin}: Throw, dt = 1e-3): Trajectory =>
   simulate(ball, {...hand, v: [vx, vy, spin]}, {scheme: moreau(), dt, t1: scene.duration});
 
-/** Where a throw ends, in m, and its derivatives by (vx, vy, spin). */
+/** End of a throw, in m, and its derivatives by (vx, vy, spin). */
 export interface Landing {
   readonly place: readonly number[];
   readonly jacobian: readonly (readonly number[])[];
@@ -129,7 +129,7 @@ export const energy = ({vx, vy, spin}: Throw): number => 0.5 * mass * (vx ** 2 +
 
 export interface Optimum {
   readonly best: Throw;
-  /** Of every iterate, in m and J. */
+  /** Miss and energy of every iterate, in m and J. */
   readonly history: readonly {readonly miss: number; readonly energy: number}[];
 }
 
@@ -162,7 +162,7 @@ export function optimized(guess: Throw, land: (given: Throw) => Landing): Optimu
 const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 /**
- * Where the throw ends without time steps, by parabolas and the same law of impact, to check against: at an impact the
+ * The end of a throw without time steps, by parabolas and the same law of impact, to check against: at an impact the
  * sphere's normal velocity turns to −e times itself, and friction takes the slip away or as much of it as μ times the
  * impulse can.
  */
@@ -170,7 +170,7 @@ export function closedForm(given: Throw): readonly [number, number] {
   let [x, y] = scene.hand as readonly [number, number];
   let {vx, vy, spin} = given;
   const {g, friction, restitution, wall} = scene;
-  /** What an impulse at the rim moves per unit of it: 1/m + r²/J. */
+  /** Change of the rim's velocity per unit of an impulse there: 1/m + r²/J. */
   const yields = 1 / mass + radius ** 2 / inertia;
   const rubbed = (slip: number, speed: number): number => {
     const most = friction * mass * (1 + restitution) * speed;
@@ -193,7 +193,7 @@ export function closedForm(given: Throw): readonly [number, number] {
   }
 }
 
-/** Of how far a throw ends from the target by the closed form, in m. */
+/** Distance from the target at which a throw ends by the closed form, in m. */
 export const trueMiss = (given: Throw): number => Math.hypot(...closedForm(given).map((x, i) => x - scene.target[i]));
 
 const names = ['vx', 'vy', 'spin'] as const;

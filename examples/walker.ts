@@ -105,7 +105,7 @@ const oneStep = simulate.prepare(
   },
 );
 
-/** What the next step begins with, its derivatives, and how long this one took. */
+/** The beginning of the next step, its derivatives, and the duration of this one. */
 export interface ReturnMap {
   readonly next: StepStart;
   /** ∂next/∂(θ, θ') */
@@ -154,7 +154,7 @@ export interface Gait extends ReturnMap {
   readonly gamma: number;
   /** Newton's corrections. */
   readonly iterations: number;
-  /** Of the return map; the gait is stable where both lie within the unit circle. */
+  /** Eigenvalues of the return map; the gait is stable where both lie within the unit circle. */
   readonly eigenvalues: readonly [Eigenvalue, Eigenvalue];
 }
 

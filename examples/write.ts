@@ -1,4 +1,4 @@
-/** Where the examples' animations go: a page with the player, and beside it the picture that moves by itself. */
+/** Writes the animation of an example: a page with the player, and beside it an animated SVG. */
 import {mkdir, writeFile} from 'node:fs/promises';
 import path from 'node:path';
 import type {Animation} from '../plot/index.js';

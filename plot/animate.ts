@@ -207,7 +207,7 @@ function arrowsOf({forces, dim}: Places, box: Box, given: number | undefined): n
   );
 }
 
-/** What all frames need: points, balls, arrows and a margin. */
+/** A box around all frames: points, balls, arrows and a margin. */
 function boxOf(
   places: readonly Float32Array[],
   dim: number,
@@ -223,7 +223,7 @@ function boxOf(
   };
   for (const row of places) row.forEach((value, i) => hold(value, i % dim, radius[Math.floor(i / dim)]));
   for (const row of arrows) row.forEach((value, i) => hold(value, i % dim, 0));
-  // What moves along a line has a picture with some height, too.
+  // Motion along a line has a picture with some height, too.
   const least = 0.12 * Math.max(...high.map((value, axis) => value - low[axis]), 1e-12);
   const size = high.map((value, axis) => Math.max(value - low[axis], least));
   return {low: low.map((value, axis) => (value + high[axis]) / 2 - size[axis] / 2), size};
@@ -259,7 +259,7 @@ function groundGrid(normal: readonly [number, number, number], offset: number, {
   const u = along.map(x => x / Math.hypot(...along));
   const v = [n[1] * u[2] - n[2] * u[1], n[2] * u[0] - n[0] * u[2], n[0] * u[1] - n[1] * u[0]];
   const below = [u, v].map(side => side.reduce((sum, x, axis) => sum + (Math.abs(x) * size[axis]) / 2, 0));
-  // What moves along a line has a floor with some width, too.
+  // Motion along a line has a floor with some width, too.
   const [a, b] = below.map(half => Math.max(half, Math.max(...below) / 2));
   const at = (s: number, t: number): number[] => foot.map((value, axis) => value + s * a * u[axis] + t * b * v[axis]);
   return Array.from({length: CELLS + 1}, (_, k) => (2 * k) / CELLS - 1).flatMap(s => [
@@ -270,7 +270,7 @@ function groundGrid(normal: readonly [number, number, number], offset: number, {
 
 const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, x, axis) => sum + x * b[axis], 0);
 
-/** Where a line lies within the box, from one side to the other. */
+/** The part of a line within the box, from one side to the other. */
 function groundLine(
   [a, b]: readonly [number, number],
   offset: number,

@@ -1,4 +1,4 @@
-/** What a notebook shows of a run: its first series, with the run's own sentence below. */
+/** Shows a run in a notebook: its first series, with the run's own sentence below. */
 import type {Trajectory, System} from '../lib/index.js';
 import type {MediaBundle} from '../training/internal.js';
 import {plot} from './charts.js';

@@ -48,7 +48,7 @@ export function show(picture: string, caption = ''): Shown {
   );
 }
 
-/** What a picture says to a reader who does not see it. */
+/** The text alternative of a picture. */
 function titleOf(picture: string): string {
   const [, title = 'a picture'] = /<title[^>]*>([^<]*)</.exec(picture) ?? [];
   return title;

@@ -2,7 +2,7 @@
 import {markup, verbatim, type Content, type Markup} from '../lib/markup.js';
 import type {Frames} from './player.js';
 
-/** What a picture says of itself, and its colours. */
+/** Texts of a picture, and its colours. */
 export interface Words {
   readonly title: string;
   readonly description: string;
@@ -39,9 +39,9 @@ const MARGIN = 14;
 interface View {
   readonly height: number;
   place(frame: number, point: number): readonly [number, number];
-  /** Of the points of an arrow, two each. */
+  /** An end of an arrow: foot and tip in turn. */
   arrow(frame: number, end: number): readonly [number, number];
-  /** Of an end of a line of the ground. */
+  /** An end of a line of the ground. */
   ground(line: number, end: 0 | 1): readonly [number, number];
   readonly scale: number;
 }
@@ -194,7 +194,7 @@ const some = (frames: Frames, count: number): number[] => {
   return Array.from({length: wanted}, (_, k) => Math.round((last * k) / Math.max(1, wanted - 1)));
 };
 
-/** Of each picture in a strip, in pixels. */
+/** Width of a picture in a strip, in pixels. */
 const CELL = 170;
 
 /** Pictures side by side, each with its time and with the way so far. */

@@ -105,7 +105,7 @@ class QueuedCases {
         await this.#seen(job);
         return this.context.settled(job, answer);
       }
-      // What waits is not to be done; what is being done will be found in the store.
+      // A waiting case is taken back; the result of a running one will be found in the store.
       if (signal.aborted) {
         await Promise.race([this.queue.remove(job.name).catch(() => {}), pause(patience)]);
         return;
@@ -172,7 +172,7 @@ class QueuedCases {
   }
 }
 
-/** What the queue says of a case that it gave up: its worker refused it, broke off, or was lost too often. */
+/** The failure of a case that the queue gave up: its worker refused it, broke off, or was lost too often. */
 function broken(reason: string): Settled {
   const [cause, message] = reason.startsWith(refusal)
     ? (['refused', reason.slice(refusal.length)] as const)

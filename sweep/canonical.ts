@@ -20,7 +20,7 @@ const typed = {
 } as const;
 type TypedName = keyof typeof typed;
 
-/** What stands for a value that JSON lacks: {"$": "NaN"}, {"$": "Float64Array", "of": [1, 2]}. */
+/** Key of an object that stands for a value that JSON lacks: {"$": "NaN"}, {"$": "Float64Array", "of": [1, 2]}. */
 const mark = '$';
 
 /**

@@ -58,7 +58,7 @@ export interface EngineContext {
   progress(job: Job, value: unknown): void;
 }
 
-/** Where cases are computed. Made by `local`, `indexed` and `bullmq`. */
+/** A place where cases are computed. Made by `local`, `indexed` and `bullmq`. */
 export interface Engine {
   readonly name: string;
   /** The part of the list that this process takes: cases index, index + of, index + 2 of, …; default all. */

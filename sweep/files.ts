@@ -7,8 +7,8 @@ import {DataError} from '../lib/errors.js';
 export const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
 /**
- * What `found` gives, or `absent` where the error's code is ENOENT or one of `more`: every other failure says nothing
- * about whether a file is there.
+ * The value of `found`, or `absent` if the error's code is ENOENT or one of `more`: other failures do not tell whether
+ * a file is there.
  * @throws every other error
  */
 export async function absentAs<T, U>(absent: U, found: Promise<T>, ...more: readonly string[]): Promise<T | U> {

@@ -8,9 +8,7 @@ import type {PartCase, PartSweep} from '../training/internal.js';
 import {sweep, type SweepOptions} from './sweep.js';
 import {jobOf} from './task.js';
 
-/**
- * What `fitSweep` takes: a sweep's options but for its cases. The task's module has `export default fitTask(problem)`.
- */
+/** Options of a sweep without its cases. The task's module has `export default fitTask(problem)`. */
 export type FitSweepOptions = Omit<SweepOptions, 'cases' | 'objective'>;
 
 /**

@@ -48,7 +48,7 @@ export class FolderTexts implements Texts {
     return path.join(this.place, name);
   }
 
-  /** What is not there reads as `absent`: nothing else does. */
+  /** Returns `absent` only if there is no such file. */
   async #reading<T, U>(file: string, absent: U, read: (file: string) => Promise<T>): Promise<T | U> {
     const isPassing = (error: unknown): boolean => passing.has(codeOf(error));
     const what = `${file} cannot be read`;

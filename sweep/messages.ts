@@ -1,6 +1,4 @@
-/**
- * What goes between a process that computes cases and the one that started it. Cases and results are canonical texts.
- */
+/** Messages between a process that computes cases and its parent. Cases and results are canonical texts. */
 
 export type Order =
   | {

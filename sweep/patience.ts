@@ -1,4 +1,4 @@
-/** What fails for the moment is tried again: a disk that is full, a server that is away. */
+/** Retries of operations that may succeed later: on a full disk, or with a server that is away. */
 import {DataError} from '../lib/errors.js';
 
 /**
@@ -7,7 +7,7 @@ import {DataError} from '../lib/errors.js';
 const firstWait = 100;
 const longestWait = 5000;
 
-/** What an operation does when it fails, as the code of its error, and what to do then. */
+/** Advice by the code of the error. */
 const advice = {
   'store-unreadable': 'Make it readable and run the sweep again: it continues from here.',
   'store-unwritable': 'Free some space, or allow writing there, and run the sweep again: it continues from here.',

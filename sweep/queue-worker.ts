@@ -140,7 +140,7 @@ async function existing(folder: unknown): Promise<string> {
 const isInPackage = (file: string): boolean => file.split(path.sep).includes('node_modules');
 
 /**
- * What came through the queue as a job that this worker may compute.
+ * The job of a queued case, if this worker may compute it.
  * @param folders their real paths
  * @throws OptionError 'no-task' or 'task-refused', or as `unqueued`
  */
@@ -166,7 +166,7 @@ export async function admitted(
   return {job: {...job, task: {...job.task, module: file}}, ...(timeout === undefined ? {} : {timeout})};
 }
 
-/** What is refused once is refused always: the queue does not try it again. */
+/** Errors of a refused case tell the queue not to try it again. */
 async function refusing<T>(Unrecoverable: new (message: string) => Error, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -1,5 +1,5 @@
 /**
- * What goes through a queue, and how it is reached: BullMQ on a server that speaks Redis's protocol, or in PostgreSQL.
+ * Data in a queue, and the connection to it: BullMQ on a server with Redis's protocol, or in PostgreSQL.
  * Its packages, bullmq and ioredis or pg, are installed by those who use it.
  */
 import path from 'node:path';
@@ -60,12 +60,12 @@ const queuedCase = {
 /** Names and numbers of a case: no code. A worker makes the case's name of them again. */
 export type QueuedCase = Options<typeof queuedCase>;
 
-/** What a worker answers. */
+/** The answer of a worker. */
 export type QueuedAnswer = Exclude<Settled, {kind: 'done'}> | {readonly kind: 'done'};
 
 /**
- * What a worker answered, or undefined where it is no answer of a worker of stiffgrad. BullMQ's events are texts of a
- * stream, parsed where they are JSON.
+ * The answer of a worker, or undefined if another program answered. BullMQ's events are texts of a stream, parsed if
+ * they are JSON.
  */
 export function answerOf(value: unknown): QueuedAnswer | undefined {
   let given = value;
@@ -163,7 +163,7 @@ export function queued(job: Job, seed: number, timeout: number | undefined): Que
 }
 
 /**
- * What came through the queue as a job, whose module is still to be found.
+ * The job of a queued case, whose module is still to be found.
  * @throws OptionError where it is no case, or does not match its name
  */
 export function unqueued(data: unknown, name: string): {readonly job: Job; readonly timeout?: number} {

@@ -32,7 +32,7 @@ export type S3Connection = Options<typeof connectionOptions>;
 const statusOf = (error: unknown): number | undefined =>
   (error as {$metadata?: {httpStatusCode?: number}}).$metadata?.httpStatusCode;
 
-/** Of a server that is out of reach for the moment. */
+/** Codes of errors of a server that is out of reach for the moment. */
 const away = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -102,7 +102,7 @@ export class S3Texts implements Texts {
 
   async has(name: string): Promise<boolean> {
     return this.#ask(async (s3, client) => {
-      // Of its first byte: what a HEAD answers does not tell a missing bucket from a missing object.
+      // Reads the first byte: the answer to a HEAD does not tell a missing bucket from a missing object.
       const request = new s3.GetObjectCommand({...this.#key(name), Range: 'bytes=0-0'});
       const found = await absentAs(undefined, client.send(request));
       await found?.Body?.transformToString('utf-8');
@@ -135,7 +135,7 @@ export class S3Texts implements Texts {
         );
         return true;
       } catch (error) {
-        // What an earlier request wrote, whose answer was lost, is this writer's.
+        // The text may be from an earlier request of this writer, whose answer was lost.
         if (statusOf(error) === 412) return unsure && (await this.read(name)) === text;
         unsure = true;
         throw error;

@@ -54,7 +54,7 @@ export interface StoreStatus {
   readonly done: number;
   /** Cases that failed and have no result. */
   readonly failed: number;
-  /** Of these, by the cause of their last failure. */
+  /** Number of failed cases by the cause of their last failure. */
   readonly causes: Readonly<Partial<Record<Cause, number>>>;
 }
 

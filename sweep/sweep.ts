@@ -147,7 +147,7 @@ class Run<C extends Case, R> {
   #waiting = new Map<string, ((how: Settled) => void)[]>();
   #settled = new Map<string, Settled>();
   readonly #generated: boolean;
-  /** What a caller's function threw first. It ends the sweep wherever the function was called from. */
+  /** The first error of a caller's function, which ends the sweep. */
   #thrown?: {readonly error: unknown};
   readonly #ending = new AbortController();
 

@@ -17,7 +17,7 @@ export type Outcome =
   /** By the signal: no case's fault. */
   | {readonly kind: 'aborted'};
 
-/** What holds for one attempt of a case. */
+/** Options of one attempt of a case. */
 export interface AttemptOptions {
   /** Seconds; default none. */
   readonly timeout?: number;
@@ -58,7 +58,7 @@ class TaskProcess {
     const source = import.meta.url.endsWith('.ts');
     const file = source ? new URL('./task-process.ts', import.meta.url) : new URL('./task-process.js', import.meta.url);
     this.child = fork(fileURLToPath(file), {
-      // What the task prints goes where errors go: standard output is the command's.
+      // The task prints to standard error: standard output is the command's.
       stdio: ['ignore', 2, 2, 'ipc', 'pipe'],
       // The heap may take what the process may; the watching thread sees to the whole.
       execArgv: [
@@ -107,7 +107,7 @@ class TaskProcess {
         signal?.removeEventListener('abort', onAbort);
         this.#answer = this.#ended = undefined;
         this.hold(false);
-        // What a task gives after its signal counts for nothing: another time it might not have come so far.
+        // A result after the signal does not count: another time the task might not come so far.
         resolve(killedFor === 'timeout' ? failed('timeout') : killedFor === 'aborted' ? {kind: 'aborted'} : outcome);
       };
       const startClock = (): void => {

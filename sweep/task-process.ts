@@ -1,5 +1,5 @@
 /**
- * What a process runs that computes cases: it loads the task's module once and answers one case after another.
+ * The program of a process that computes cases: it loads the task's module once and answers one case after another.
  * Started by task-pool.ts, imported by nothing. A second thread watches while the task keeps this one busy.
  */
 import {Worker} from 'node:worker_threads';

@@ -91,7 +91,7 @@ export async function findTask(given: TaskReference): Promise<Task> {
   };
 }
 
-/** What a module loads by relative paths: imports, and files that it names as bundlers expect. */
+/** Relative paths in a module: imports, and files that it names as bundlers expect. */
 const relative = [
   /\b(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g,
   /\bnew\s+URL\(\s*['"](\.{1,2}\/[^'"]+)['"]\s*,\s*import\.meta\.url\s*\)/g,

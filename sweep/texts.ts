@@ -1,6 +1,7 @@
-/** What a store needs of the place where it keeps its texts: a folder, or an object store. */
-
-/** Where a store keeps its texts: each is there whole or not at all, and the first one of a name stays. */
+/**
+ * The place of a store's texts: a folder, or an object store. Each text is there whole or not at all, and the first one
+ * of a name stays.
+ */
 export interface Texts {
   /** The folder's path, or the address. */
   readonly place: string;

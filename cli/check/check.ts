@@ -79,7 +79,7 @@ function firstStep({system, initial, options}: ModelFile): Finding[] {
   ];
 }
 
-/** What was found across the start is not told again along the way, nor that nothing was. */
+/** Drops findings along the run that repeat those near the start. */
 function once(findings: readonly Finding[]): Finding[] {
   const failed = new Set(findings.filter(({check, ok}) => check === 'continuity' && !ok).map(({where}) => where));
   const seen = new Set<string>();

@@ -16,7 +16,7 @@ const WRONG = 1e-5;
 /** Entries that are compared one by one; a longer vector is compared at as many places spread over it. */
 const ENTRIES = 40;
 
-/** Where terms are looked at: near the start, and off the places where symmetry hides what is wrong. */
+/** A point near the start, off the places where symmetry hides errors. */
 export function pointNear({start}: Term, seed: number): Named {
   let k = seed;
   // The golden ratio's multiples spread evenly (Weyl): numbers of no pattern that are the same at every run.

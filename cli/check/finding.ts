@@ -1,6 +1,4 @@
-/** What a check of a model found. */
-
-/** One thing that was looked at. */
+/** One result of a check of a model. */
 export interface Finding {
   readonly check: 'trace' | 'gradient' | 'second derivative' | 'mass' | 'continuity' | 'matrix' | 'newton' | 'run';
   readonly ok: boolean;

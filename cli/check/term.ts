@@ -10,7 +10,7 @@ import {readNumeric} from '../../lib/internal.js';
 /** Numbers by names: 'q', 'v', 'params.spring.k'. */
 export type Named = {readonly [name: string]: Float64Array};
 
-/** Where a model is looked at: its initial state and its parameters, as its file has them. */
+/** Initial state and parameters of a model, as its file has them. */
 export interface Start {
   readonly initial: {readonly [name: string]: unknown};
   readonly params: {readonly [name: string]: unknown};
@@ -30,7 +30,7 @@ export interface Term {
   curvature(at: Named, w: Float64Array, along: Named): Named;
 }
 
-/** What a part of a system is a function of, traced: q and v, or y; the time; the parameters. */
+/** Traced arguments of a part of a system: q and v, or y; the time; the parameters. */
 interface At {
   readonly state: {readonly [name: string]: tf.Tensor};
   readonly t: tf.Tensor;
@@ -116,7 +116,7 @@ function treeOf(leaves: readonly Leaf[], value: (leaf: Leaf) => unknown): {state
 
 function found(tree: unknown, {path, values}: Leaf): Float64Array {
   const value = path.reduce<unknown>((place, key) => (place as Branch | undefined)?.[key], tree);
-  // What the term does not read has no gradient.
+  // A value that the term does not read has no gradient.
   if (value === undefined) return new Float64Array(values.length);
   return Float64Array.from(typeof value === 'number' ? [value] : (value as Float64Array));
 }

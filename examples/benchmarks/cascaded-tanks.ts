@@ -51,7 +51,7 @@ type Tanks = {
 /** max(x, 0), smoothed over the given width. */
 const positivePart = (x: tfjs.Tensor, width: number): tfjs.Tensor => tf.mul(width, tf.softplus(tf.div(x, width)));
 
-/** What runs over: all that a full tank gains (flows are a hundredth of a volt a second). */
+/** The overflow: everything that a full tank gains (flows are a hundredth of a volt a second). */
 const overflow = (gain: tfjs.Tensor, level: tfjs.Tensor, brim: tfjs.Tensor | number): tfjs.Tensor =>
   tf.mul(positivePart(gain, 0.002), tf.sigmoid(tf.div(tf.sub(level, brim), edge)));
 

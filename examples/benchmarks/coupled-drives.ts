@@ -28,7 +28,7 @@ import {benchmark, leftOut, parameterText, trainingError} from './protocol.js';
 /** Half a sample: the belt's period is twelve samples. */
 const dt = 0.01;
 
-/** What stands for zero speed, in ticks/s: |w| bends over this much of it. */
+/** Width over which |w| is rounded at zero, in ticks/s. */
 const zero = 0.01;
 
 const names = [

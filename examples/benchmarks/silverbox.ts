@@ -73,7 +73,7 @@ function recordOf({u, y}: Experiment): MeasuredRecord {
   };
 }
 
-/** Nothing but a linear circuit and its cubic; ω is that of the resonance in the record's spectrum, near 68 Hz. */
+/** A linear circuit and its cubic; ω is that of the resonance in the record's spectrum, near 68 Hz. */
 const duffing = ['pace', 'damping', 'gain', 'cubic'] as const;
 /** Includes the crossover, so that it is found before terms that could be mistaken for it. */
 const symmetric = [...duffing, 'swift', 'bias', 'zero', 'crossover', 'crossX', 'crossW'] as const;

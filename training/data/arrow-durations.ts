@@ -7,10 +7,10 @@
 /** Places of fields in the tables of Message.fbs and Schema.fbs; a union takes two, and its table is the second. */
 const [messageHeader, schemaFields, fieldName, fieldType, fieldTypeTable, durationUnit] = [2, 1, 0, 2, 3, 0];
 
-/** Of the union Type in Schema.fbs. */
+/** Number of Duration in the union Type of Schema.fbs. */
 const duration = 18;
 
-/** Of the enum TimeUnit in Schema.fbs, which a Duration leaves out where it is the default. */
+/** The enum TimeUnit of Schema.fbs, which a Duration leaves out if it is the default. */
 const perSecondOf = [1, 1e3, 1e6, 1e9];
 const defaultUnit = 1;
 
@@ -25,7 +25,7 @@ export function arrowDurations(schema: string): Map<string, number> {
     const view = new DataView(bytes.buffer);
     const int = (at: number): number => view.getInt32(at, true);
     const follow = (at: number): number => at + int(at);
-    /** Where a table has a field; undefined where it is left out. */
+    /** The place of a field in a table; undefined if it is left out. */
     const fieldOf = (table: number, place: number): number | undefined => {
       const slots = table - int(table);
       const [size, slot] = [view.getUint16(slots, true), 4 + 2 * place];

@@ -4,7 +4,7 @@
  * is found where it stands and not as a NaN in the middle of a simulation.
  */
 
-/** What is wrong with a cell, and what to do: the end of a DataError's sentence. */
+/** The end of a DataError's sentence about a cell: the fault, and the remedy. */
 export interface CellComplaint {
   readonly what: string;
   readonly remedy: string;
@@ -16,7 +16,7 @@ export interface CellComplaint {
  */
 const pointed = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The same with a comma before the decimals. */
+/** A number with a comma before the decimals. */
 const withComma = /^[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?$/;
 
 /** From here on, doubles are whole numbers with gaps between. */
@@ -78,8 +78,7 @@ export class Column {
       if (this.firstBlankLine > 0) return {...blank, line: this.firstBlankLine, text: ''};
       const value = this.isNumber(cell) ? Number(cell.replace(',', '.')) : NaN;
       if (!Number.isFinite(value)) return {...this.complaint(cell), line, text: cell};
-      // What programs write for a double, its shortest digits, is that double and no other, though the digits are
-      // another number.
+      // The shortest digits of a double, which programs write, mean that double, though they are another number.
       const shortest = cell === String(value);
       if (Math.abs(value) >= exactBelow && wholeDigits.test(cell) && !shortest && BigInt(cell) !== BigInt(value))
         return {...rounded, line, text: cell};
@@ -91,7 +90,7 @@ export class Column {
     return undefined;
   }
 
-  /** What it takes, in bytes: a text is a pointer, a head of three words, and its characters. */
+  /** Memory in bytes: a text is a pointer, a head of three words, and its characters. */
   get bytes(): number {
     return this.numbers.byteLength + 32 * this.words.length + 2 * this.characters;
   }
@@ -99,7 +98,7 @@ export class Column {
   /** The cells so far, which are then forgotten; what they are, numbers or text, stays decided. */
   take(): ReadColumn {
     const {name, decidedAt, isBlank, words: text, numbers, size} = this;
-    // Where gaps are allowed, nothing but gaps are numbers, too.
+    // A column of gaps alone is a column of numbers, if gaps are allowed.
     const kind = this.lenient && this.kind === 'undecided' ? 'number' : this.kind;
     const taken = {name, kind, decidedAt, isBlank, values: numbers.slice(0, size), text};
     this.forgetWords();
@@ -170,7 +169,7 @@ const rounded: CellComplaint = {
     + 'others in `columns`; or, if rounding does not matter, write a decimal point behind it.',
 };
 
-/** What to do about NaN or an infinity; an infinity is not a missing value, and is never read as one. */
+/** The complaint about NaN or an infinity; an infinity is not a missing value, and is never read as one. */
 export const notFinite = (value: number): CellComplaint => ({
   what: 'is not a finite number',
   remedy: Number.isNaN(value)
@@ -183,7 +182,7 @@ const notNumeric: CellComplaint = {
   remedy: 'Correct the cell, remove the row, or, if the column is text, name it in the option `text`.',
 };
 
-/** Of a cell that would be a number with the other sign before its decimals. */
+/** The complaint about a cell that would be a number with the other sign before its decimals. */
 export function otherDecimal(cell: string): CellComplaint | undefined {
   if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(cell))
     return {

@@ -15,5 +15,5 @@ export type FileHandle = Awaited<ReturnType<FileSystem['open']>>;
 /** Node's `path`, for those who have its file system already. */
 export const nodePath = () => (builtin as NonNullable<typeof builtin>)('node:path');
 
-/** What went wrong, in the operating system's words. */
+/** The cause of an error, in the operating system's words. */
 export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 
-/** Of examples that are fetched one by one, so many are looked at, evenly spaced: fetching may be slow. */
+/** Number of examples that are read, evenly spaced, if they are fetched one by one: fetching may be slow. */
 const FETCHED = 16;
 
 /** Bytes between two rounds of the hash. */
@@ -13,7 +13,7 @@ const BLOCK = 2 ** 20;
 /** Examples, here or fetched one by one. */
 type Fetched<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
 
-/** Of examples. Functions and trained variables among them count by being there. */
+/** The fingerprint of examples. Functions and trained variables count by being there. */
 export async function fingerprint<T>(data: Fetched<T>): Promise<string> {
   const content = new Contents();
   if ('get' in data) {
@@ -24,7 +24,7 @@ export async function fingerprint<T>(data: Fetched<T>): Promise<string> {
   return content.end();
 }
 
-/** What a function is known by. */
+/** The text that stands for a function. */
 export type FunctionText = (given: (...args: never[]) => unknown) => string;
 const byPresence: FunctionText = () => 'function';
 
@@ -40,7 +40,7 @@ export class Contents {
     await this.round(BLOCK);
   }
 
-  /** What was added so far is hashed, once it is more than `least` bytes. */
+  /** Hashes the values so far, once they are more than `least` bytes. */
   private async round(least: number): Promise<void> {
     if (this.size <= least) return;
     const bytes = new Uint8Array(32 + this.size);
@@ -68,7 +68,7 @@ export class Contents {
     else if (value instanceof tf.Tensor) this.tensor(value as tf.Tensor);
     else if (ArrayBuffer.isView(value)) this.numbers(value.constructor.name, value);
     else if (value instanceof Date) this.text(`date ${value.getTime()}`);
-    // What refers to itself: by the level that it refers to.
+    // A value within itself: by the level at which it stands.
     else if (above.includes(value)) this.text(`above ${above.indexOf(value)}`);
     else if (Array.isArray(value) && value.every(entry => typeof entry === 'number'))
       this.numbers('numbers', Float64Array.from(value));

@@ -10,7 +10,7 @@ import {randomName, writeNew} from './write-whole.js';
 export interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** Of the process, by the system's clock of this boot; empty where it is not known. */
+  /** Start of the process, by the system's clock of this boot; empty if it is not known. */
   readonly started: string;
   readonly token: string;
 }
@@ -136,7 +136,7 @@ function holderOf(text: string): Holder | undefined {
   }
 }
 
-/** Of another machine nothing is known: its processes count as alive. */
+/** Processes of other machines count as alive. */
 async function isAlive(fs: FileSystem, {pid, host, started}: Holder): Promise<boolean> {
   if (host !== hostName()) return true;
   try {

@@ -115,7 +115,7 @@ const widthOf = ({shape}: NumpyArray): number => shape[1] ?? 1;
 const columnNames = (array: NumpyArray): string[] =>
   array.shape.length === 1 ? [array.name] : Array.from({length: widthOf(array)}, (_, k) => `${array.name}[${k}]`);
 
-/** What there is, for who asked for something else; the arrays' own names where they cannot all be read. */
+/** All names of columns, for an error; the arrays' own names if they cannot all be read. */
 function everyName(bytes: Uint8Array, budget: Budget, members: readonly string[]): string[] {
   try {
     const {arrays} = readArrays(bytes, budget, () => true);

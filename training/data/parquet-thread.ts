@@ -14,7 +14,7 @@ export type ParquetAnswer =
       readonly names: readonly string[];
       readonly rows: number;
       readonly cells: ReadonlyMap<string, ArrayLike<unknown>>;
-      /** Of columns of instants and times of day, which are whole counts: how many are a second. */
+      /** Counts per second of columns of instants and times of day, which are whole counts. */
       readonly perSecond: ReadonlyMap<string, number>;
       /** Columns of whole numbers that have no other type. */
       readonly plain: readonly string[];
@@ -88,7 +88,7 @@ import(library)
   }
 }
 
-/** Where hyparquet lies, to be loaded by a thread; undefined in a bundle that holds it. */
+/** The file of hyparquet, for a thread; undefined in a bundle that holds it. */
 function libraryFile(): string | undefined {
   try {
     const path = builtin?.('node:module')

@@ -78,7 +78,7 @@ function unitOf(column: string): TimeUnit {
   const word = /(?:^|[\s_/.,:-])([a-zµμ]+)\.?$/i.exec((bracket ?? name).trim())?.[1].toLowerCase();
   const unit = (Object.keys(spellings) as TimeUnit[]).find(one => word !== undefined && spellings[one].test(word));
   const slash = /\/\s*([^/]*)$/.exec(name)?.[1];
-  // What stands where a unit does; 'imu/time' and 'header/stamp' are paths to the times.
+  // The text in the place of a unit; 'imu/time' and 'header/stamp' are paths to the times.
   const named = bracket ?? (/^(?:t$|t_|t\d|time|stamp|clock)/i.test(slash ?? 't') ? undefined : slash);
   const place = named ?? (word !== undefined && unread.test(word) ? word : undefined);
   // '(10 ms)' is a multiple.

@@ -6,7 +6,7 @@ import {readNumeric} from '../../lib/internal.js';
 /** One number or one row per sample; arrays of numbers of any kind. */
 export type SeriesValues = Numeric | ArrayLike<number>;
 
-/** What a function takes. */
+/** Requirements on a series. */
 export interface SeriesDemands {
   /** 'one': a number per sample, [samples]; 'any': a row of them, too, [samples, ...]. */
   readonly outputs: 'one' | 'any';

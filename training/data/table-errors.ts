@@ -1,4 +1,4 @@
-/** What can be wrong with a table, each as a sentence with its place: file, line, column. */
+/** Errors of tables, each a sentence with its place: file, line, column. */
 import {DataError} from '../../lib/errors.js';
 import {isNumeral, otherDecimal, type ReadColumn} from './column.js';
 import {excerpt} from './excerpt.js';

@@ -17,7 +17,7 @@ export type TableSource = string | Uint8Array | ArrayBuffer | Blob;
 /** A text of several lines is a table itself; a text of one line is the path of a file. */
 const isText = (source: TableSource): source is string => typeof source === 'string' && /[\r\n]/.test(source);
 
-/** What errors call it. */
+/** The name of a source in errors. */
 export function nameOf(source: TableSource, owner: string): string {
   if (typeof source === 'string') return isText(source) ? 'the text' : source;
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) return 'the bytes';

@@ -217,7 +217,7 @@ class TableBuilder {
   private columns: Column[] = [];
   private headerLine = 0;
   private rows = 0;
-  /** Of the rows, those that were taken already. */
+  /** Number of rows that were taken already. */
   private taken = 0;
   private readonly textNames: ReadonlySet<string>;
   /** The row before which the memory is looked at again. */
@@ -242,7 +242,7 @@ class TableBuilder {
     return this.rows - this.taken;
   }
 
-  /** What is there so far, which is then forgotten; the columns keep their kind. */
+  /** The rows so far, which are then forgotten; the columns keep their kind. */
   take(): Table {
     const rows = this.size;
     this.taken = this.rows;
@@ -275,7 +275,7 @@ class TableBuilder {
     return this.columns.filter(column => column.kind !== 'ignored' && !(column.name === '' && column.isBlank));
   }
 
-  /** Of a file without a header: all columns have names, and none is left out. */
+  /** Names the columns of a file without a header, of which none is left out. */
   private nameColumns(first: readonly string[], line: number): void {
     const {columns = first.map((_, i) => `c${i}`)} = this.options;
     if (columns.length !== first.length) {

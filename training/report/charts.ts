@@ -29,7 +29,7 @@ export function residualChart({t, measured, simulated, unit, timeUnit = 's'}: Om
   };
 }
 
-/** Of a training by epoch, or of a fit by iteration. */
+/** The history of a training by epoch, or of a fit by iteration. */
 export type LossHistory = readonly (
   Pick<EpochMetrics, 'epoch' | 'loss' | 'validation'> | {readonly iteration: number; readonly cost: number}
 )[];

@@ -8,7 +8,7 @@ export function measuredText(value: number, standardError = NaN, digits = 6): st
   if (!Number.isFinite(value)) return numberText(value);
   if (!(Number.isFinite(standardError) && standardError > 0)) return numberText(value, digits);
   const decimals = errorDecimals(standardError);
-  // Where the error is larger than the value, the value's own first digits are still worth showing.
+  // If the error is larger than the value, the value's own first digits are still worth showing.
   const significant = value === 0 ? 1 : Math.max(1, Math.floor(Math.log10(Math.abs(value))) + 1 + decimals);
   const plain = Math.abs(value) < 1e6 && decimals <= 6 && decimals >= 0;
   return plain ? minus(value.toFixed(decimals)) : numberText(value, Math.min(significant, 15), true);

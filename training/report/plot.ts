@@ -141,7 +141,7 @@ export function lineChart(chart: Chart): string {
   return String(chartElement(chart));
 }
 
-/** The same as an element for a page. */
+/** A chart as an element for a page. */
 export function chartElement(chart: Chart): Markup {
   check(chart);
   const {width = 720, height = 300, id, theme = 'auto'} = chart;
@@ -171,7 +171,7 @@ export function chartElement(chart: Chart): Markup {
     markup`<text class="heading" x="${px(frame.left)}" y="14">${chart.title}</text>`,
     ...drawLegend(legend, frame),
     ...drawAxes(x, y, frame, height),
-    // What is drawn ends at the frame. A clipPath would need an id, of which one page may hold two; the style keeps
+    // Drawings end at the frame. A clipPath would need an id, of which one page may hold two; the style keeps
     // rules of the page for svg away.
     markup`<svg ${place} width="${px(across)}" height="${down}" viewBox="${inner}" style="${style}">`,
     ...chart.series.map((series, i) =>
@@ -253,7 +253,7 @@ function ranges({series, levels = [], y}: Chart): [readonly [number, number], re
   return [[xs[0] - half, xs[1] + half], yRange];
 }
 
-/** Of a grid: the least distance of two different places on it. */
+/** Spacing of a grid: the least distance of two different places on it. */
 function spacing(places: ArrayLike<number>): number {
   const sorted = Float64Array.from(new Set(Array.from(places))).sort();
   let least = Infinity;

@@ -99,7 +99,7 @@ export function renderReport(report: Report): string {
   return htmlPage({title: report.title, style: reportStyle, body, name: 'report'});
 }
 
-/** The same as a fragment with its own style, for a cell of a notebook or a place in a page. */
+/** The report as a fragment with its own style, for a cell of a notebook or a place in a page. */
 export function renderFragment(report: Report): string {
   return String(markup`<div class="report">
 <style>

@@ -1,4 +1,4 @@
-/** What residuals tell about a fit: their size, their distribution, and how long they remember. */
+/** Statistics of residuals: their size, their distribution, and their autocorrelation. */
 import {DataError, ShapeError} from '../../lib/index.js';
 import {columnOf, readSeries, type SeriesValues} from '../data/series.js';
 
@@ -85,7 +85,7 @@ export interface Histogram {
   readonly width: number;
 }
 
-/** What a small plot can show. */
+/** The most bins that a small plot can show. */
 const MOST_BINS = 60;
 
 /**
@@ -143,8 +143,7 @@ export function autocorrelation(values: SeriesValues): Autocorrelation {
     return sum / Math.max(1, pairs + lag);
   };
   const variance = covariance(0);
-  // Where samples are missing, a covariance and the variance are those of different samples, and their quotient may
-  // exceed 1.
+  // With missing samples, a covariance and the variance are those of different samples; their quotient may exceed 1.
   const at = (lag: number): number => (variance > 0 ? Math.max(-1, Math.min(1, covariance(lag) / variance)) : 0);
   const reach = memory(at, n);
   const spacing = Math.max(1, Math.ceil(reach / LAGS));

@@ -19,7 +19,7 @@ export interface NamedArray {
   readonly values: NumberArray;
 }
 
-/** What a checkpoint holds. */
+/** The content of a checkpoint. */
 export interface CheckpointContent {
   /** Anything JSON can hold; numbers come back to the bit. */
   readonly facts: unknown;
@@ -42,7 +42,7 @@ const types = {
   uint8: Uint8Array,
 } as const;
 const magic = new TextEncoder().encode('SGCKPT2\n');
-/** Of the magic: where the version stands. */
+/** Place of the version in the magic. */
 const versionAt = 6;
 const digestLength = 32;
 const align = (offset: number): number => Math.ceil(offset / 8) * 8;

@@ -112,7 +112,7 @@ export class Checkpoints {
 }
 
 /**
- * What a checkpoint holds.
+ * Reads the content of a checkpoint.
  * @throws CheckpointError 'checkpoint-unreadable', 'checkpoint-corrupt'
  */
 export async function readCheckpoint(file: string): Promise<CheckpointContent> {

@@ -1,5 +1,5 @@
 /**
- * What makes a resumed run the one that was broken off: its variables, optimizer, learning rates, data and loss. A
+ * The identity of a run, by which a resumed run is the one that was broken off: its variables, optimizer, learning rates, data and loss. A
  * checkpoint keeps it; a run that differs is refused, unless the difference is named as one that is meant.
  */
 import {

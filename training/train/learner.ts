@@ -1,5 +1,5 @@
 /**
- * What `train` trains, and by what: variables with one of tfjs's optimizers on its tape, or a compiled step
+ * The two ways in which `train` trains: variables with one of tfjs's optimizers on its tape, or a compiled step
  * (training-step.ts) with its own. Both take a step for a batch; the state of both is saved and restored to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -26,7 +26,7 @@ import type {TrainingStep} from './training-step.js';
 export interface LearnerState {
   /** The values of the variables, in their order. */
   readonly variables: readonly NamedArray[];
-  /** What the optimizer remembers. */
+  /** The state of the optimizer. */
   readonly optimizer: readonly NamedArray[];
   /** Number of the optimizer's updates. */
   readonly iterations: number;

@@ -1,12 +1,12 @@
 /**
- * What a run tells while it goes: one JSON object a line. In a file, a line of a step that a killed run took
+ * Metrics of a run: one JSON object a line. In a file, a line of a step that a killed run took
  * after its last checkpoint is cut off when the run is resumed, so that every step stands there once.
  */
 import {DataError} from '../../lib/errors.js';
 import type {FileHandle} from '../data/filesystem.js';
 import {filesystem, nodePath, reasonOf} from '../data/filesystem.js';
 
-/** What is noted after a step. */
+/** Metrics of a step. */
 export interface StepMetrics {
   readonly kind: 'step';
   /** From 1: how many were taken. */
@@ -21,7 +21,7 @@ export interface StepMetrics {
   readonly seconds: number;
 }
 
-/** What is noted after an epoch. */
+/** Metrics of an epoch. */
 export interface EpochMetrics {
   readonly kind: 'epoch';
   /** From 1: how many are done. */
@@ -34,7 +34,7 @@ export interface EpochMetrics {
   readonly skipped: number;
 }
 
-/** What is noted after a step or an epoch. */
+/** Metrics of a step or an epoch. */
 export type Metrics = StepMetrics | EpochMetrics;
 
 export interface MetricsSink {
@@ -95,7 +95,7 @@ class MetricsFile implements MetricsSink {
       await this.file.appendFile(text);
       await this.file.datasync();
     } catch (cause) {
-      // What was written of the text, if anything, is written again.
+      // A part of the text may have been written: all of it is written again.
       await this.file.truncate(this.length).catch(() => {}); // the first failure is the one to tell
       throw unwritable(this.path, cause);
     }

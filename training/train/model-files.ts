@@ -26,7 +26,7 @@ interface WeightsGroup {
 
 interface ModelJson extends Omit<tf.io.ModelArtifacts, 'weightSpecs' | 'weightData'> {
   readonly weightsManifest: readonly WeightsGroup[];
-  /** That there is a checksum at the end: what tfjs writes has neither. */
+  /** Set if there is a checksum at the end; models that tfjs writes have neither. */
   readonly sealed?: true;
 }
 
@@ -62,7 +62,7 @@ async function save(
       await fs.rm(`${directory}/${path}`, {force: true}).catch(() => {}); // the first failure is the one to tell
       throw cause;
     }
-    // What the model before had, and what killed savers left.
+    // Removes the weights of the model before, and files of killed savers.
     for (const name of before)
       if (weightsFile.test(name) || /^model\.json\.[0-9a-f]+\.partial$/.test(name))
         await fs.rm(`${directory}/${name}`, {force: true});
@@ -124,7 +124,7 @@ async function sealed(json: string, weights: Uint8Array): Promise<string> {
   return `${body},"sha256":"${await digest(body, weights)}"}`;
 }
 
-/** What tfjs itself wrote has no checksum; what was written here has, and is not taken without. */
+/** Models that tfjs wrote have no checksum; those written here need theirs. */
 async function requireSeal(text: string, weights: Uint8Array, isSealed: boolean, directory: string): Promise<void> {
   const stated = seal.exec(text)?.[1];
   if (stated === undefined && !isSealed) return;
@@ -166,7 +166,7 @@ const widths: ReadonlyMap<string, number> = new Map(
   Object.entries({float32: 4, int32: 4, bool: 1, complex64: 8, uint8: 1, uint16: 2, float16: 2}),
 );
 
-/** What the manifest's shapes need; undefined where a size is not known beforehand, as of text. */
+/** Bytes by the manifest's shapes; undefined if a size is not known beforehand, as for text. */
 function bytesOf(specs: readonly tf.io.WeightsManifestEntry[]): number | undefined {
   const sizes = specs.map(
     ({shape, dtype, quantization}) =>

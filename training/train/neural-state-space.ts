@@ -394,7 +394,7 @@ class Model {
   }
 }
 
-/** Of the state's own time, where nothing is said: a sampling that shows a motion has some ten samples in it. */
+/** Default of the time constant in sampling intervals: a sampling that shows a motion has some ten samples in it. */
 const INTERVALS = 10;
 
 /** [samples, size, inputs] at a place between samples, [size, inputs]; the last one holds. */

@@ -1,4 +1,4 @@
-/** What `train` is asked to do, checked and completed before the first step. */
+/** The argument of `train`, checked and completed before the first step. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
 import {
@@ -156,14 +156,14 @@ export interface TrainingProgress {
   /** Steps per second, in this process. */
   readonly rate: number;
   readonly secondsLeft: number;
-  /** What the training could not write so far, for example checkpoints to a full disk. It goes on, and tries again. */
+  /** Failed writes so far, for example of checkpoints to a full disk. The training goes on, and tries again. */
   readonly warnings?: readonly string[];
 }
 
 export const isCompiledTraining = <T>(problem: AnyTraining<T>): problem is CompiledTraining<T> =>
   (problem as Partial<CompiledTraining<T>>).step !== undefined;
 
-/** What the step is given for these examples. @throws OptionError 'bad-option' where it is a promise */
+/** Inputs of the step for these examples. @throws OptionError 'bad-option' where it is a promise */
 export function stepInputs<T>(
   {batch}: CompiledTraining<T>,
   examples: readonly T[],
@@ -247,7 +247,7 @@ function requireVariables(variables: readonly tf.Variable[]): void {
   });
 }
 
-/** What of a run may differ when `resume` continues it. */
+/** Parts of a run that may differ when `resume` continues it. */
 export const changes = [
   'names',
   'learningRate',

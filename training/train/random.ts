@@ -1,6 +1,6 @@
 /**
  * The random numbers of a training run: xoroshiro128+, whose state is four integers that a checkpoint keeps.
- * Nothing else is remembered between draws, so a run that is resumed draws the same numbers.
+ * There is no other state, so a resumed run draws the same numbers.
  */
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import {uniformInt} from 'pure-rand/distribution/uniformInt';
@@ -41,7 +41,7 @@ export class Random {
     return uniformInt(this.generator, 0, count - 1);
   }
 
-  /** Of mean 0 and variance 1; the second number of the pair is not kept, because it would be state too. */
+  /** Normal with mean 0 and variance 1; the second number of the pair is not kept, because it would be state too. */
   normal(): number {
     return normalPair(() => this.uniform())[0];
   }

@@ -44,7 +44,7 @@ export interface SmoothingOptions<X extends Float64Array | NamedArrays> {
    * standard error.
    */
   readonly samples: number;
-  /** The same seed draws the same samples; an iteration that should have its own needs another. Default 1. */
+  /** A seed draws the same samples each time; an iteration that should have its own needs another. Default 1. */
   readonly seed?: number;
   /**
    * - 'zeroth' (default): mean of (f(x + σz) − f(x − σz)) z/2σ. Unbiased whether f is continuous or not, hence the
@@ -66,7 +66,7 @@ export interface SmoothedEstimate<X> {
   readonly valueError: number;
   readonly gradient: X;
   /**
-   * Of the sampling alone, at the given α: the bias of 'first', and what 'interpolated' admits of it, is not in it.
+   * Error of the sampling alone, at the given α: the bias of 'first', and what 'interpolated' admits of it, is not in it.
    * Where there is none, 1.96 of them held the truth in 93 to 94 % of 'interpolated' estimates, as one in twenty meets
    * the limit of α by chance.
    */
@@ -246,7 +246,7 @@ function formOf<X extends Float64Array | NamedArrays>(at: X): Form<X> {
   };
 }
 
-/** Of every entry. */
+/** The deviation of every entry. */
 function deviations({parts, named, centre}: Form<unknown>, given: unknown): Float64Array {
   if (typeof given === 'number') return centre.map(() => given);
   const name = `${owner}: sigma`;

@@ -9,7 +9,7 @@ import type {Random} from './random.js';
 export interface ResidualNetwork {
   /** Matrices and biases in turn, the linear part first. */
   readonly variables: readonly tf.Variable[];
-  /** Of those the matrices: what a ridge holds down. */
+  /** The matrices among them, for a ridge. */
   readonly matrices: readonly tf.Variable[];
   /** [rows, in] → [rows, out]. */
   apply(x: tf.Tensor): tf.Tensor;

@@ -6,7 +6,7 @@ import {any, boolean, nonNegative, positive, refuseUnknownOptions} from '../../l
 export interface ScheduleAt {
   /** From 0. */
   readonly step: number;
-  /** Of the whole run. */
+  /** Number of steps of the whole run. */
   readonly steps: number;
   readonly epoch: number;
 }

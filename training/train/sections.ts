@@ -15,7 +15,7 @@ export interface InputOutputRecord {
   readonly name?: string;
 }
 
-/** The same, read; row-major. */
+/** A record as read; row-major. */
 export interface ReadRecord {
   readonly name: string;
   readonly samples: number;
@@ -27,7 +27,7 @@ export interface ReadRecord {
   readonly outputs: number;
 }
 
-/** Of the intervals between samples: what clocks written with a few digits stay within. */
+/** Allowed deviation of a sample's time in intervals; clocks written with a few digits stay within it. */
 const UNEVEN = 1e-3;
 
 /** @throws DataError, ShapeError, OptionError */

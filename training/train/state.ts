@@ -51,7 +51,7 @@ export interface StateSpec {
   readonly seed: number;
 }
 
-/** What tells whether a checkpoint is of the same run. */
+/** Comparison of a checkpoint with the run that resumes from it. */
 export interface Comparison {
   /** Names what differs and is meant to. @throws CheckpointError where more does */
   readonly changes: (saved: Identity, file: string) => ReadonlySet<string>;
@@ -70,7 +70,7 @@ export class TrainingState {
     history: [],
   };
   readonly random: Random;
-  /** Of the data in this epoch. */
+  /** Order of the data in this epoch. */
   readonly order: Uint32Array;
   /** The variables where the loss was lowest. */
   private bestValues: readonly NamedArray[] = [];

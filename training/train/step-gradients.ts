@@ -1,4 +1,4 @@
-/** Where a training step's loss and gradient come from: `valueAndGrad` of the prepared simulation, or tfjs's tape. */
+/** Loss and gradient of a training step: by `valueAndGrad` of the prepared simulation, or on tfjs's tape. */
 import * as tf from '@tensorflow/tfjs';
 import {
   type Encoder,

@@ -1,4 +1,4 @@
-/** What a training step does with a gradient: a compiled update rule, or a line search. */
+/** Updates of a training step by a gradient: a compiled update rule, or a line search. */
 import * as tf from '@tensorflow/tfjs';
 import type {Executable} from '../../lib/internal.js';
 import {compilePrograms} from '../../lib/index.js';

@@ -73,7 +73,7 @@ export async function train<T, S extends AnySystem = never>(
   }
 }
 
-/** What a run that writes checkpoints knows of itself. */
+/** The checkpoints of a run, and how it is recognized. */
 interface Keeping {
   readonly checkpoints: Checkpoints;
   readonly identity: Identity;
@@ -115,12 +115,12 @@ async function keepingOf<T>(
       throw error;
     }
   };
-  // What is made at a loss's first evaluation without a tape is made now, and not between a step and its checkpoint.
+  // The first evaluation without a tape may create variables: it is made now, not between a step and its checkpoint.
   probe({step: 0, epoch: 0, random: new Random(problem.seed)});
   return {checkpoints, identity, probe};
 }
 
-/** What could not be written while the training went on. */
+/** Writes that failed while the training went on. */
 interface Unwritten {
   readonly what: 'checkpoints' | 'metrics';
   /** The step of the first one. */

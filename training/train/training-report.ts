@@ -6,7 +6,7 @@ import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import type {EpochMetrics} from './metrics.js';
 
-/** What a training found: numbers for its user and pages of them. */
+/** The numbers of a training. */
 type Counts = Omit<TrainingResult, 'report' | 'html'>;
 
 export function shownTraining(counts: Counts): TrainingResult {
@@ -93,7 +93,7 @@ function rateChart({history}: Counts): Chart[] {
 
 /** The result of `train`. */
 export interface TrainingResult extends Shows {
-  /** Of the whole run, including the part before a resumption. */
+  /** Number of epochs of the whole run, including the part before a resumption. */
   readonly epochs: number;
   readonly steps: number;
   readonly history: readonly EpochMetrics[];
@@ -104,7 +104,7 @@ export interface TrainingResult extends Shows {
   readonly resumedFrom?: number;
   /** Number of batches that were skipped because they could not be evaluated. */
   readonly skipped: number;
-  /** Of this process. */
+  /** Time of this process. */
   readonly seconds: number;
   /** Warnings, for example of variables that no loss of this process depended on: they are unchanged. */
   readonly warnings: readonly string[];

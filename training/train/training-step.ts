@@ -66,7 +66,7 @@ export interface StepState {
   readonly optimizer: {readonly [name: string]: Float64Array};
   /** Learning rate of the next step; undefined with a line search. */
   readonly rate?: number;
-  /** Whose state it is, which `restore` compares. Without it only names and lengths of the vectors count. */
+  /** The optimizer, which `restore` compares. Without it only names and lengths of the vectors count. */
   readonly rule?: Rule;
 }
 
@@ -330,8 +330,7 @@ class Machine<S extends AnySystem> {
   }
 
   /**
-   * What the gradient was taken of: all that may be trained, unless the user has chosen, and one variable of those at
-   * least.
+   * The loss must depend on a variable of the list; without a list, all variables must have been found before.
    * @throws OptionError 'no-gradient'
    */
   private requireListed({views, variables}: VariableVector): void {
