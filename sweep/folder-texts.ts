@@ -123,13 +123,6 @@ export class FolderTexts implements Texts {
     await rm(this.#file(name), {force: true});
   }
 
-  async setAside(name: string): Promise<string> {
-    const aside = `${name}.damaged`;
-    // Another reader may have moved it.
-    await absentAs(undefined, rename(this.#file(name), this.#file(aside)));
-    return path.basename(aside);
-  }
-
   async *list(folder: 'done' | 'failed'): AsyncGenerator<string[], void> {
     for (const shard of (await this.#folders(folder)).filter(isShard).sort())
       yield (await this.#folders(path.join(folder, shard))).sort().map(file => `${shard}/${file}`);

@@ -147,19 +147,6 @@ export class S3Texts implements Texts {
     await this.#ask((s3, client) => client.send(new s3.DeleteObjectCommand(this.#key(name))), 'cannot be written');
   }
 
-  async setAside(name: string): Promise<string> {
-    const aside = `${name}.damaged`;
-    const text = await this.read(name);
-    // Another reader may have moved it.
-    if (text === undefined) return aside;
-    await this.#ask(
-      (s3, client) => client.send(new s3.PutObjectCommand({...this.#key(aside), Body: text})),
-      'cannot be written',
-    );
-    await this.remove(name);
-    return aside;
-  }
-
   async *list(folder: 'done' | 'failed'): AsyncGenerator<string[], void> {
     const {Bucket, Key: Prefix} = this.#key(`${folder}/`);
     let ContinuationToken: string | undefined;

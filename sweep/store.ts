@@ -120,7 +120,9 @@ export class Store {
     const row = contentOf(text, isRow);
     if (row?.name === name) return row;
     const file = `${this.folder}/${done(name)}`;
-    const aside = await this.#texts.setAside(done(name));
+    const aside = `${done(name)}.damaged`;
+    await this.#texts.write(aside, text);
+    await this.#texts.remove(done(name));
     const why = row === undefined ? 'is damaged' : `holds the result of another case, ${row.name},`;
     throw new DataError(
       'damaged-result',

@@ -16,8 +16,6 @@ export interface Texts {
    */
   write(name: string, text: string): Promise<boolean>;
   remove(name: string): Promise<void>;
-  /** Keeps a text under another name, that its own is free. @returns what it is called now */
-  setAside(name: string): Promise<string>;
   /** Names below a folder of the store, without it, ascending, some at a time. */
   list(folder: 'done' | 'failed'): AsyncGenerator<string[], void>;
   /** Removes what ended writers left behind, at least so many seconds old; gives how many parts there were. */

@@ -1,12 +1,13 @@
 /** The times of a record as a column has them, checked: ascending, without gaps, and in the unit that is meant. */
-import {DataError, OptionError} from '../../lib/errors.js';
+import {DataError} from '../../lib/errors.js';
 import {numberText} from '../report/number-text.js';
-import {any, oneOf, positive, refuseUnknownOptions} from '../../lib/checks.js';
+import {oneOf, optional, positive, readOptions, type Options} from '../../lib/checks.js';
 
 /** Seconds in a unit. */
 const units = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400} as const;
 /** Units of time. */
-export type TimeUnit = 'ns' | 'us' | 'ms' | 's' | 'min' | 'h' | 'd';
+export type TimeUnit = keyof typeof units;
+const unitCheck = oneOf(...(Object.keys(units) as TimeUnit[]));
 
 /** How the units are written in names of columns, in lower case. The micro sign has two code points. */
 const spellings: Readonly<Record<TimeUnit, RegExp>> = {
@@ -22,21 +23,23 @@ const spellings: Readonly<Record<TimeUnit, RegExp>> = {
 /** Units of time that are not read, and never meant as seconds. */
 const unread = /^(?:weeks?|months?|years?)$/;
 
-/** Options of `samples.times`. */
-export interface SampleTimesOptions {
+const sampleTimesOptions = {
   /**
    * Unit of the column; the returned times are in seconds. Default: the unit at the end of the column's name
    * ('time_ms', 't [us]', 'time (hours)', 't/ms', 'timeMs', or 'ms' alone), in the usual spellings; without any,
    * seconds.
    */
-  readonly unit?: TimeUnit;
+  unit: optional(unitCheck),
   /** The sampling interval of the instrument, in s: the times are checked against it. */
-  readonly interval?: number;
+  interval: optional(positive),
   /**
    * 'refuse' (default): an interval of more than 1.5 times the usual one is an error; 'allow': samples may be missing.
    */
-  readonly gaps?: 'refuse' | 'allow';
-}
+  gaps: optional(oneOf('refuse', 'allow')),
+};
+
+/** Options of `samples.times`. @interface */
+export type SampleTimesOptions = Options<typeof sampleTimesOptions>;
 
 /** Half a sample more than usual is not jitter any more: a sample is missing. */
 const gap = 1.5;
@@ -52,20 +55,13 @@ const unitFactor = 20;
  *   the name with what is no unit of time
  */
 export function sampleTimes(times: Float64Array, column: string, options: SampleTimesOptions = {}): Float64Array {
-  refuseUnknownOptions(options, {unit: any, interval: positive, gaps: oneOf('refuse', 'allow')}, 'samples.times');
-  const unit = options.unit ?? unitOf(column);
-  if (!Object.hasOwn(units, unit))
-    throw new OptionError(
-      'bad-option',
-      `samples.times: unit is '${String(unit)}'; choose one of ${Object.keys(units).join(', ')}.`,
-      {unit},
-    );
+  const {interval, gaps, unit = unitOf(column)} = readOptions(options, sampleTimesOptions, 'samples.times');
   requireAscending(times, column);
   const seconds = times.map(time => time * units[unit]);
   if (seconds.length < 2) return seconds;
   const usual = medianInterval(seconds);
-  if (options.interval !== undefined) requireInterval(usual, options.interval, unit, column);
-  if (options.gaps !== 'allow') requireNoGaps(seconds, usual, column);
+  if (interval !== undefined) requireInterval(usual, interval, unit, column);
+  if (gaps !== 'allow') requireNoGaps(seconds, usual, column);
   return seconds;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The identity of a run, by which a resumed run is the one that was broken off: its variables, optimizer, learning rates, data and loss. A
- * checkpoint keeps it; a run that differs is refused, unless the difference is named as one that is meant.
+ * The identity of a run: its variables, optimizer, learning rates, data and loss. A checkpoint keeps it; a run that
+ * differs is refused, unless the difference is listed as intended.
  */
 import {
   boolean,

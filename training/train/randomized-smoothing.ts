@@ -66,7 +66,7 @@ export interface SmoothedEstimate<X> {
   readonly valueError: number;
   readonly gradient: X;
   /**
-   * Error of the sampling alone, at the given α: the bias of 'first', and what 'interpolated' admits of it, is not in it.
+   * Errors of the sampling alone, at the given α, without the bias of 'first', and what 'interpolated' admits of it.
    * Where there is none, 1.96 of them held the truth in 93 to 94 % of 'interpolated' estimates, as one in twenty meets
    * the limit of α by chance.
    */

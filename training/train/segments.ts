@@ -2,7 +2,7 @@
 import type {Numeric} from '../../lib/index.js';
 import {DataError, OptionError, ShapeError} from '../../lib/index.js';
 import {readNumeric} from '../../lib/internal.js';
-import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import {count, optional, readOptions, type Options} from '../../lib/checks.js';
 
 /** Times, and series with the same number of samples. */
 export type SegmentedSeries = {readonly t: Numeric} & {readonly [name: string]: Numeric};
@@ -19,13 +19,15 @@ export interface Segment<Name extends string> {
   readonly first: {readonly [name in Name]: Float64Array};
 }
 
-/** Options of `segments`. */
-export interface SegmentOptions {
+const segmentOptions = {
   /** Samples of a segment, at least 2. */
-  readonly length: number;
+  length: count,
   /** Samples from one segment's start to the next; default length − 1: every interval is used once. */
-  readonly stride?: number;
-}
+  stride: optional(count),
+};
+
+/** Options of `segments`. @interface */
+export type SegmentOptions = Options<typeof segmentOptions>;
 
 /**
  * Remaining samples at the end are omitted. Weights of samples are series like others.
@@ -37,20 +39,15 @@ export function segments<S extends SegmentedSeries>(
   options: SegmentOptions,
 ): Segment<Exclude<keyof S & string, 't'>>[] {
   type Name = Exclude<keyof S & string, 't'>;
-  refuseUnknownOptions(options, {length: any, stride: any}, 'segments');
-  const {length, stride = length - 1} = options;
+  const {length, stride = length - 1} = readOptions(options, segmentOptions, 'segments');
   const {t: times, ...others} = series;
   const t = readNumeric(times, 'segments: t').values;
-  if (!Number.isInteger(length) || length < 2 || length > t.length)
+  if (length < 2 || length > t.length)
     throw new OptionError(
       'bad-segments',
       `segments: length is ${length}; it must be a whole number from 2 to ${t.length}, the number of samples.`,
       {length},
     );
-  if (!Number.isInteger(stride) || stride < 1)
-    throw new OptionError('bad-segments', `segments: stride is ${stride}; it must be a whole number of at least 1.`, {
-      stride,
-    });
   const wrong = t.findIndex((time, i) => !Number.isFinite(time) || (i > 0 && !(time > t[i - 1])));
   if (wrong >= 0)
     throw new DataError(

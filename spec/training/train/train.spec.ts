@@ -313,7 +313,7 @@ describe('train', () => {
     expect([cosine(at(0)), cosine(at(9)), cosine(at(10)), cosine(at(60)), cosine(at(110))]).to.deep.equal([
       0.2, 2, 2, 1.5, 1,
     ]);
-    expect(() => exponentialDecay({rate: 1, factor: 0, every: 1})).to.throw(OptionError, /factor is 0/);
+    expect(() => exponentialDecay({rate: 1, factor: 0, every: 1})).to.throw(OptionError, /factor must be a positive number, not 0/);
   });
 
   describe('refuses', () => {
