@@ -1,6 +1,6 @@
 /**
- * The matrix of a system's implicit step: where its entries are, and what Newton's iteration did with it. Both are seen
- * by a linear solver that hands everything on to `auto()` and notes what passes through it.
+ * The matrix of a system's implicit step: the places of its entries, and the residuals of Newton's iteration. Both are
+ * noted by a linear solver that passes everything on to `auto()`.
  */
 import type {Initial, LinearSolver, Pattern, System} from '../lib/index.js';
 import {auto, newton, OptionError, simulate} from '../lib/index.js';
@@ -60,33 +60,27 @@ export function jacobianPattern(
   });
 }
 
-/** `auto()`, with a look at what goes through it. */
-function noting(seen: {pattern?: Pattern; solver: string; residuals: number[]}): LinearSolver {
-  const norm = (b: Float64Array, n: number): number =>
-    b.subarray(0, n).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  const watched = (factor: Factor): Factor => ({
-    n: factor.n,
-    get kind() {
-      return factor.kind;
+/** An object with some of its methods replaced; everything else is that of the target. */
+const replaced = <T extends object>(target: T, own: Partial<T>): T =>
+  new Proxy(target, {
+    get(_, name) {
+      const value: unknown = Reflect.get(name in own ? own : target, name);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
-    get size() {
-      return factor.size;
-    },
-    get generation() {
-      return factor.generation;
-    },
-    get linearIterations() {
-      return factor.linearIterations;
-    },
-    refactor: values => factor.refactor(values),
-    solve: (b, x, count) => {
-      const residual = norm(b, factor.n);
-      // the same again is a refinement of one solve
-      if (residual !== seen.residuals.at(-1)) seen.residuals.push(residual);
-      factor.solve(b, x, count);
-    },
-    solveTransposed: (b, x, count) => factor.solveTransposed(b, x, count),
+    set: (_, name, value) => Reflect.set(target, name, value),
   });
+
+/** `auto()`, which notes the matrix, the solver, and the size of every right-hand side. */
+function noting(seen: {pattern?: Pattern; solver: string; residuals: number[]}): LinearSolver {
+  const watched = (factor: Factor): Factor =>
+    replaced(factor, {
+      solve(b, x, count) {
+        const residual = b.subarray(0, factor.n).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+        // An equal residual is that of a refinement of the solve before.
+        if (residual !== seen.residuals.at(-1)) seen.residuals.push(residual);
+        factor.solve(b, x, count);
+      },
+    });
   return {
     name: 'auto, noted',
     analyze(pattern) {
@@ -94,24 +88,14 @@ function noting(seen: {pattern?: Pattern; solver: string; residuals: number[]}):
       seen.pattern = pattern;
       seen.solver = analysis.kind;
       let own: Factor | undefined;
-      return {
-        kind: analysis.kind,
-        n: analysis.n,
-        nonzeros: analysis.nonzeros,
-        work: analysis.work,
-        factor: values => {
+      return replaced(analysis, {
+        factor(values) {
           const factor = analysis.factor(values);
           own ??= watched(factor);
           return own;
         },
         createFactor: () => watched(analysis.createFactor()),
-        get history() {
-          return analysis.history;
-        },
-        set history(value) {
-          analysis.history = value;
-        },
-      };
+      });
     },
   };
 }

@@ -8,6 +8,7 @@ import type * as tf from '@tensorflow/tfjs';
 import {DataError} from '../../lib/errors.js';
 import {filesystem, nodePath, reasonOf, type FileSystem} from '../data/filesystem.js';
 import {FolderLock} from '../data/folder-lock.js';
+import {joined} from '../data/joined.js';
 import {randomName, writeNew, writeWhole} from '../data/write-whole.js';
 
 /**
@@ -41,10 +42,11 @@ async function save(
   {weightData, weightSpecs = [], ...topology}: tf.io.ModelArtifacts,
 ): Promise<tf.io.SaveResult> {
   const fs = files(directory);
-  const parts = (Array.isArray(weightData) ? weightData : [weightData ?? new ArrayBuffer(0)]).map(
-    part => new Uint8Array(part),
+  const buffers = Array.isArray(weightData) ? weightData : [weightData ?? new ArrayBuffer(0)];
+  const weights = joined(
+    Uint8Array,
+    buffers.map(part => new Uint8Array(part)),
   );
-  const weights = new Uint8Array(Buffer.concat(parts));
   let lock: FolderLock | undefined;
   try {
     await fs.mkdir(directory, {recursive: true});
@@ -109,9 +111,7 @@ async function artifactsOf(fs: FileSystem, directory: string, text: string): Pro
   const found = sizes.reduce((sum, size) => sum + size, 0);
   if (expected !== undefined && found !== expected)
     throw unreadable(directory, `the weights' files have ${found} bytes, but the manifest needs ${expected}`);
-  const weights = new Uint8Array(
-    Buffer.concat(await Promise.all(paths.map(path => fs.readFile(`${directory}/${path}`)))),
-  );
+  const weights = joined(Uint8Array, await Promise.all(paths.map(path => fs.readFile(`${directory}/${path}`))));
   await requireSeal(text, weights, isSealed !== undefined, directory);
   return {...topology, weightSpecs, weightData: weights.buffer};
 }
@@ -137,12 +137,8 @@ async function requireSeal(text: string, weights: Uint8Array, isSealed: boolean,
 }
 
 async function digest(body: string, weights: Uint8Array): Promise<string> {
-  const parts = new Uint8Array(64);
-  const sha = async (bytes: Uint8Array): Promise<Uint8Array> =>
-    new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
-  parts.set(await sha(new TextEncoder().encode(body)));
-  parts.set(await sha(weights), 32);
-  return Buffer.from(await sha(parts)).toString('hex');
+  const bytes = joined(Uint8Array, [new TextEncoder().encode(body), weights]);
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex');
 }
 
 function requireGroups(manifest: unknown, directory: string): readonly WeightsGroup[] {
