@@ -4,26 +4,12 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {optional, typed, type Options} from '../lib/checks.js';
-import type {Numeric, Params} from '../lib/index.js';
+import type {ForceAt, Numeric, Params, StateSpec} from '../lib/index.js';
 import {constantTensor, OptionError, ShapeError} from '../lib/index.js';
 import {readNumeric} from '../lib/internal.js';
 
 /** The arguments of a term: position, velocity, time, parameters, and its own states by name. */
-export type TermAt<Z extends string> = {
-  q: tf.Tensor;
-  v: tf.Tensor;
-  t: tf.Tensor;
-  params: Params;
-  lambda?: tf.Tensor;
-} & {
-  readonly [K in Z]: tf.Tensor;
-};
-
-/** One state: its initial value, which defines its shape, and its rate of change. */
-export interface TermState<Z extends string> {
-  readonly initial: Numeric;
-  readonly rate: (at: TermAt<Z>) => tf.Tensor;
-}
+export type TermAt<Z extends string> = ForceAt<Params, Z>;
 
 /**
  * A force, of the shape of q, and the states it depends on: `mechanics({forces: [term.force], states:
@@ -31,7 +17,7 @@ export interface TermState<Z extends string> {
  */
 export interface TermWithStates<Z extends string> {
   readonly force: (at: TermAt<Z>) => tf.Tensor;
-  readonly states: {readonly [K in Z]: TermState<Z>};
+  readonly states: {readonly [K in Z]: StateSpec<Params, Z>};
 }
 
 /**

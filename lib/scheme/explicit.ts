@@ -1,10 +1,16 @@
 /** Explicit schemes: no unknown, one update. */
 import * as tf from '@tensorflow/tfjs';
 import type {Blocks} from '../system/equations.js';
-import {combine} from './blocks.js';
 import type {Formulation, Scheme} from './scheme.js';
 
-/** The state without what a scheme carries: what `rate` differentiates. */
+/** x + Σ cᵢ yᵢ on the blocks of the y; coefficients are numbers or scalars. */
+export function combine(x: Blocks, ...terms: readonly (readonly [number | tf.Tensor, Blocks])[]): Blocks {
+  const sum = (name: string): tf.Tensor =>
+    terms.reduce<tf.Tensor>((total, [c, y]) => tf.add(total, tf.mul(y[name], c)), x[name]);
+  return Object.fromEntries(Object.keys(terms[0][1]).map(name => [name, sum(name)]));
+}
+
+/** The state without the blocks that a scheme carries: the argument of `rate`. */
 const state = (x: Blocks): Blocks => ('y' in x ? {y: x.y} : {q: x.q, v: x.v});
 
 function onRates(name: string, order: number, update: Formulation['update']): Scheme {

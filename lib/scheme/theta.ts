@@ -54,18 +54,19 @@ function blend(weight: number, a: () => tf.Tensor, b: () => tf.Tensor): tf.Tenso
   return tf.add(tf.mul(a(), 1 - weight), tf.mul(b(), weight));
 }
 
+/** The blend of two tensors. */
+function mixed(weight: number, a: tf.Tensor, b: tf.Tensor): tf.Tensor {
+  return blend(
+    weight,
+    () => a,
+    () => b,
+  );
+}
+
 const middle = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.mul(tf.add(a, b), 0.5);
 
 /** q⁺ − q from v⁺: h[(1−β)v + βv⁺]. */
-const gained = ({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor =>
-  tf.mul(
-    h,
-    blend(
-      beta,
-      () => x.v,
-      () => v,
-    ),
-  );
+const gained = ({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor => tf.mul(h, mixed(beta, x.v, v));
 
 /** q⁺ from v⁺, and what the guess breaks of it. */
 const kinematics = (scheme: Blend, at: StepPoint, v: tf.Tensor): tf.Tensor =>
@@ -104,19 +105,7 @@ function balance(scheme: Blend, at: StepPoint, {q, v, gain, mean}: End, lambda?:
 
 /** Between q and q⁺ where the velocities are weighed. */
 const weighed = ({beta}: Blend, {x, settled}: StepPoint, q: tf.Tensor): tf.Tensor =>
-  beta === 0 || beta === 1
-    ? blend(
-        beta,
-        () => x.q,
-        () => q,
-      )
-    : settled(
-        blend(
-          beta,
-          () => x.q,
-          () => q,
-        ),
-      );
+  beta === 0 || beta === 1 ? mixed(beta, x.q, q) : settled(mixed(beta, x.q, q));
 
 const middlePlace = ({x, t, h, settled}: StepPoint, q: tf.Tensor, v: tf.Tensor): Place => ({
   q: settled(middle(x.q, q)),
@@ -136,11 +125,7 @@ function reaction(scheme: Blend, at: StepPoint, end: Place, middleOfStep: () => 
   const start: Place = {q: x.q, v: x.v, t};
   const where: Place = {
     q: weighed(scheme, at, end.q),
-    v: blend(
-      scheme.beta,
-      () => x.v,
-      () => end.v,
-    ),
+    v: mixed(scheme.beta, x.v, end.v),
     t: tf.add(t, tf.mul(h, scheme.beta)),
   };
   const springs =

@@ -5,7 +5,7 @@ import type {RunState} from '../integrate/run-state.js';
 import {isRunState} from '../integrate/run-state.js';
 import type {System} from '../step/formulation.js';
 import {stateBlocks} from '../step/formulation.js';
-import type {HiddenStates} from '../system/hidden-states.js';
+import type {StateSpecs} from '../system/hidden-states.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
 import {readNumeric, requireFinite} from '../system/numeric.js';
 import type {Params} from '../system/params.js';
@@ -31,7 +31,7 @@ export function readInitial(system: System, initial: Initial): NumericValue[] {
       name: unexpected,
     });
   }
-  const states: HiddenStates<Params, string> = system.kind === 'mechanics' ? (system.states ?? {}) : {};
+  const states: StateSpecs<Params, string> = system.kind === 'mechanics' ? (system.states ?? {}) : {};
   const values = names.map(name => {
     const own = Object.hasOwn(states, name) ? states[name].initial : undefined;
     const value = given[name] === undefined ? own : given[name];

@@ -21,16 +21,15 @@ export interface OwnPlace<P = Params> {
 }
 
 /** The state after an event: {q, v} and hidden states, or {y}; blocks that are left out do not jump. */
-export type Jump<P = Params, Z extends string = never> = (at: EventPlace<P, Z>) => {
-  readonly q?: tf.Tensor;
-  readonly v?: tf.Tensor;
-  readonly y?: tf.Tensor;
-} & {readonly [K in Z]?: tf.Tensor};
+export type Jump<P = Params, Z extends string = never> = Bivariant<
+  EventPlace<P, Z>,
+  {readonly q?: tf.Tensor; readonly v?: tf.Tensor; readonly y?: tf.Tensor} & {readonly [K in Z]?: tf.Tensor}
+>;
 
 /** The argument of `event`. */
 export interface EventSpec<P = Params, Z extends string = never> {
   /** A scalar function of the state, traced like a force; the event is where it crosses zero. */
-  readonly when: (at: EventPlace<P, Z>) => tf.Tensor;
+  readonly when: Bivariant<EventPlace<P, Z>, tf.Tensor>;
   /** Which crossings count: from below, from above, or both (default). */
   readonly direction?: 'rising' | 'falling' | 'both';
   /** Allowed error of the event's time, in the system's unit of time; default: the rounding of the time. */
@@ -45,13 +44,7 @@ export interface EventSpec<P = Params, Z extends string = never> {
 }
 
 /** Made by `event`. P are the parameters that its functions read. */
-export interface Event<P = Params, Z extends string = never> {
-  readonly when: Bivariant<EventPlace<P, Z>, tf.Tensor>;
-  readonly direction: 'rising' | 'falling' | 'both';
-  readonly tolerance?: number;
-  readonly then: 'stop' | 'record' | Bivariant<EventPlace<P, Z>, ReturnType<Jump<P, Z>>>;
-  readonly name?: string;
-}
+export type Event<P = Params, Z extends string = never> = EventSpec<P, Z> & Required<Pick<EventSpec, 'direction'>>;
 
 const eventOptions = {
   when: typed<(at: never) => tf.Tensor>({

@@ -17,9 +17,9 @@ import {constantTensor} from '../trace/trace.js';
 import {atStage} from './breaks.js';
 import type {ConstraintMotion} from './constraints.js';
 import type {Blocks, Equations, OwnBlock, PositionUnknown} from './equations.js';
-import type {HiddenStates} from './hidden-states.js';
+import type {StateSpecs} from './hidden-states.js';
 import {stateRate} from './hidden-states.js';
-import type {CheckedKinematics} from './kinematics.js';
+import type {Kinematics} from './kinematics.js';
 import {motionOf} from './kinematics.js';
 import type {Params} from './params.js';
 
@@ -40,8 +40,8 @@ export interface Inertia {
 
 /** Hidden states and kinematics of a system. */
 interface General {
-  readonly states?: HiddenStates<Params, string>;
-  readonly kinematics?: CheckedKinematics;
+  readonly states?: StateSpecs<Params, string>;
+  readonly kinematics?: Kinematics;
 }
 
 /** ṽ, taken apart and put together. */

@@ -34,20 +34,11 @@ export interface StateSpec<P = Params, Z extends string = never> {
   /** Its default initial value, which also defines its shape. */
   readonly initial: Numeric;
   /** Its rate of change, of its shape. */
-  readonly rate: (at: StateAt<P, Z>) => tf.Tensor;
+  readonly rate: Bivariant<AnyStateAt<P, Z>, tf.Tensor>;
 }
 
 /** Hidden states by name. */
 export type StateSpecs<P = Params, Z extends string = never> = {readonly [K in Z]: StateSpec<P, Z>};
-
-/** A hidden state as a system stores it. */
-export interface HiddenState<P = Params, Z extends string = never> {
-  readonly initial: Numeric;
-  readonly rate: Bivariant<AnyStateAt<P, Z>, tf.Tensor>;
-}
-
-/** By name. */
-export type HiddenStates<P = Params, Z extends string = never> = {readonly [K in Z]: HiddenState<P, Z>};
 
 /** Names that a state cannot have: functions get these beside it, and runs call their series so. */
 const taken = ['q', 'v', 'y', 'a', 't', 'params', 'lambda', 'observed', 'events'];
@@ -90,7 +81,7 @@ export function checkStates(given: unknown): void {
  */
 export function stateRate(
   name: string,
-  {rate}: HiddenState<Params, string>,
+  {rate}: StateSpec<Params, string>,
   at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params},
   hidden: Blocks,
 ): tf.Tensor {

@@ -7,8 +7,8 @@ import {OptionError} from '../errors.js';
 import {coversTimes, nearestName} from '../checks.js';
 import type {Compliance, Constraint} from './constraint-kinds.js';
 import type {Event} from './events.js';
-import type {HiddenStates} from './hidden-states.js';
-import type {CheckedKinematics} from './kinematics.js';
+import type {StateSpecs} from './hidden-states.js';
+import type {Kinematics} from './kinematics.js';
 import type {MechanicalSystem} from './mechanics.js';
 import type {OdeSystem} from './ode.js';
 import type {Params} from './params.js';
@@ -112,13 +112,13 @@ export class InputReads {
     };
   }
 
-  private states(states: HiddenStates<Params, string>): HiddenStates<Params, string> {
+  private states(states: StateSpecs<Params, string>): StateSpecs<Params, string> {
     return Object.fromEntries(
       Object.entries(states).map(([name, {initial, rate}]) => [name, {initial, rate: this.of(rate)}]),
     );
   }
 
-  private kinematics({rate, retract, project}: CheckedKinematics): CheckedKinematics {
+  private kinematics({rate, retract, project}: Kinematics): Kinematics {
     return {
       rate: this.of(rate),
       ...(retract === undefined ? {} : {retract: this.of(retract)}),

@@ -15,29 +15,22 @@ export type PositionRate<P = Params> = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.T
 /** How position rates depend on velocities. */
 export interface Kinematics<P = Params> {
   /** q' = N(q, t) v: of the shape of q, linear in v. */
-  readonly rate: PositionRate<P>;
+  readonly rate: Bivariant<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
   /**
    * The position after unit time at the constant velocity `increment`, to at least second order in the increment:
    * for a group q∘exp(increment). The time is that of the midpoint. Default: the midpoint rule,
    * q + N(q + ½N(q)u)u, projected.
    */
-  readonly retract?: (at: {q: tf.Tensor; increment: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
+  readonly retract?: Bivariant<{q: tf.Tensor; increment: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
   /**
    * The nearest position on the manifold, for a position that is off it by a step's error: |quaternion| = 1. Default:
    * q.
    */
-  readonly project?: (at: {q: tf.Tensor; params: P}) => tf.Tensor;
-}
-
-/** As a system keeps it. */
-export interface CheckedKinematics<P = Params> {
-  readonly rate: Bivariant<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
-  readonly retract?: Bivariant<{q: tf.Tensor; increment: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
   readonly project?: Bivariant<{q: tf.Tensor; params: P}, tf.Tensor>;
 }
 
 /** @throws OptionError 'bad-kinematics' */
-export function checkKinematics<P>(given: PositionRate<P> | Kinematics<P>): CheckedKinematics<P> {
+export function checkKinematics<P>(given: PositionRate<P> | Kinematics<P>): Kinematics<P> {
   if (typeof given === 'function') return {rate: given};
   if (!object.test(given))
     throw new OptionError(
@@ -59,7 +52,7 @@ export interface Motion {
 }
 
 /** @throws ShapeError in a trace where one does not give the shape of q */
-export function motionOf({rate, retract, project}: CheckedKinematics, params: Params): Motion {
+export function motionOf({rate, retract, project}: Kinematics, params: Params): Motion {
   const move = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor =>
     position('kinematics.rate', q, () => rate({q, v, t, params}));
   const settle = (q: tf.Tensor): tf.Tensor =>

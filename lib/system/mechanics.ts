@@ -11,9 +11,9 @@ import {isConstraint, type Constraint} from './constraint-kinds.js';
 import type {Blocks, Equations, OwnBlock} from './equations.js';
 import type {Inertia} from './general-mechanics.js';
 import {motionEquations} from './general-mechanics.js';
-import type {AnyStateAt, HiddenStates, StateAt, StateSpecs} from './hidden-states.js';
+import type {AnyStateAt, StateAt, StateSpecs} from './hidden-states.js';
 import {checkStates} from './hidden-states.js';
-import type {CheckedKinematics, Kinematics, PositionRate} from './kinematics.js';
+import type {Kinematics, PositionRate} from './kinematics.js';
 import {checkKinematics} from './kinematics.js';
 import {massTensor, solveMass, timesMass} from './mass.js';
 import type {Numeric} from './numeric.js';
@@ -61,8 +61,8 @@ export interface MechanicalSystem<P = Params, Z extends string = never> {
   readonly mass: Numeric | Bivariant<{q: tf.Tensor; params: P}, tf.Tensor>;
   readonly forces: readonly Bivariant<AnyStateAt<P, Z>, tf.Tensor>[];
   readonly constraints: readonly Constraint<P, Z>[];
-  readonly states?: HiddenStates<P, Z>;
-  readonly kinematics?: CheckedKinematics<P>;
+  readonly states?: StateSpecs<P, Z>;
+  readonly kinematics?: Kinematics<P>;
   /** A sentence for errors of runs in which a force becomes infinite or NaN: what that means. */
   readonly notFinite?: string;
 }

@@ -19,10 +19,7 @@ export type OdeMassAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
  * A number, one per component (the shape of y), or a matrix [n, n], n the size of y; or a function of y, t and params
  * that returns one of these.
  */
-export type OdeMass<P = Params> = Numeric | ((at: OdeMassAt<P>) => tf.Tensor);
-
-/** As a system keeps it. */
-export type KeptOdeMass<P = Params> = Numeric | Bivariant<OdeMassAt<P>, tf.Tensor>;
+export type OdeMass<P = Params> = Numeric | Bivariant<OdeMassAt<P>, tf.Tensor>;
 
 /** M at one place, in a trace. */
 export interface MassOperator {
@@ -42,7 +39,7 @@ export interface MassField {
 }
 
 /** @throws ShapeError 'mass-shape' */
-export function massField(mass: KeptOdeMass, shape: Shape, params: Params): MassField {
+export function massField(mass: OdeMass, shape: Shape, params: Params): MassField {
   let moves = false;
   const at = (y: tf.Tensor, t: tf.Tensor): MassOperator => {
     // Getters, as spreading the arguments is not reading them.
@@ -58,7 +55,7 @@ export function massField(mass: KeptOdeMass, shape: Shape, params: Params): Mass
 }
 
 /** @throws ShapeError 'mass-shape' */
-function massOperator(mass: KeptOdeMass, value: tf.Tensor, shape: Shape): MassOperator {
+function massOperator(mass: OdeMass, value: tf.Tensor, shape: Shape): MassOperator {
   const kind = massKind(value.shape, shape);
   if (kind === 'scalar') return diagonal(tf.reshape(value, []));
   if (kind === 'lumped') return diagonal(value);

@@ -7,7 +7,7 @@ import type {Delays} from './delays.js';
 import {delayEquations} from './delays.js';
 import type {Calculus, Equations, NoiseKind} from './equations.js';
 import {readNumeric} from './numeric.js';
-import type {KeptOdeMass, OdeMass} from './ode-mass.js';
+import type {OdeMass} from './ode-mass.js';
 import {massField} from './ode-mass.js';
 import type {Bivariant, Params, ParamsLike} from './params.js';
 import {ofShape, returned} from './returned.js';
@@ -42,7 +42,7 @@ export interface OdeSpec<P = Params> {
 export interface OdeSystem<P = Params> {
   readonly kind: 'ode';
   readonly derivative: Bivariant<DerivativeAt<P>, tf.Tensor>;
-  readonly mass?: KeptOdeMass<P>;
+  readonly mass?: OdeMass<P>;
   /** For an `sde`. */
   readonly noise?: Noise<P>;
   /** For a `dde`, whose derivative also gets the delayed states. */

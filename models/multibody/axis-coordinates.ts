@@ -6,12 +6,13 @@ import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/index.js';
 import type {Place} from './bodies.js';
 import type {JointState} from './joint-forces.js';
-import {composed, conjugate, minus, outer, turnedBack, type Q4, type V3} from './numbers.js';
+import {composed, conjugate, local, outer, turnedBack, type Q4, type V3} from './numbers.js';
 import {turningAbout, turns, type Turning} from './rows.js';
 import {
   actionAndReaction,
   constants,
   difference,
+  numbers,
   relativeSpin,
   sidesOf,
   type ForceGroup,
@@ -49,8 +50,8 @@ export class Slides implements Coordinates {
   ) {
     this.sides = sidesOf(indices(rows), ground);
   }
-  private local(side: 'a' | 'b'): Vec {
-    return constants(this.rows.map(row => turnedBack(row[side].rotation, minus(row.at, row[side].position))));
+  private pointOn(side: 'a' | 'b'): Vec {
+    return constants(this.rows.map(row => local(row[side], row.at)));
   }
   private axis(pose: Pose): Vec {
     const local = constants(this.rows.map(({a, axis}) => turnedBack(a.rotation, axis)));
@@ -59,7 +60,7 @@ export class Slides implements Coordinates {
   /** From the centres to the point of b, world axes. */
   private arms(pose: Pose): readonly [Vec, Vec] {
     const [a, b] = this.sides;
-    const onB = rotate(b.rotation(pose), this.local('b'));
+    const onB = rotate(b.rotation(pose), this.pointOn('b'));
     const point = b.position(pose);
     const centre = a.position(pose);
     const there = point === undefined ? onB : add(point, onB);
@@ -67,7 +68,7 @@ export class Slides implements Coordinates {
   }
   position(pose: Pose): tf.Tensor {
     const [toB] = this.arms(pose);
-    return dot(this.axis(pose), sub(toB, rotate(this.sides[0].rotation(pose), this.local('a'))));
+    return dot(this.axis(pose), sub(toB, rotate(this.sides[0].rotation(pose), this.pointOn('a'))));
   }
   rate({pose, twist}: Pick<Instant, 'pose' | 'twist'>): tf.Tensor {
     const arms = this.arms(pose);
@@ -82,7 +83,7 @@ export class Slides implements Coordinates {
   }
   wrench(pose: Pose, force: tf.Tensor): Wrench {
     const [fromA] = this.arms(pose);
-    const arms = [rotateBack(this.sides[0].rotation(pose), fromA), this.local('b')] as const;
+    const arms = [rotateBack(this.sides[0].rotation(pose), fromA), this.pointOn('b')] as const;
     return actionAndReaction(pose, this.sides, {force: scale(force, this.axis(pose)), arms});
   }
 }
@@ -139,11 +140,7 @@ export class Turns implements Coordinates {
     const [a, b] = this.sides.map(side => side.rotation(pose));
     const back: Quat | undefined = a && [a[0], ...neg([a[1], a[2], a[3]])];
     const now = back === undefined ? (b as Quat) : b === undefined ? back : product(back, b);
-    const started = (i: number): tf.Tensor =>
-      constantTensor(
-        Float64Array.from(this.started, start => start[i]),
-        [this.started.length],
-      );
+    const started = (i: number): tf.Tensor => numbers(this.started.map(start => start[i]));
     return tf.addN(now.map((column, i) => tf.mul(column, started(i))));
   }
   private axis(pose: Pose): Vec {

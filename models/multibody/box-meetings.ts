@@ -5,8 +5,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {norm, units, type V3} from './numbers.js';
-import {ballCentres, ballRadii, centreIn, numbers, type Meet, type Meeting, type Pair} from './pairs.js';
-import {constants, pointOf, type SomePose} from './state.js';
+import {ballCentres, ballRadii, centreIn, type Meet, type Meeting, type Pair} from './pairs.js';
+import {constants, numbers, pointOf, type SomePose} from './state.js';
 import {add, cross, dot, neg, rotate, rotateBack, scale, sub, sum, type Vec} from './vectors.js';
 
 const map3 = (f: (i: 0 | 1 | 2) => tf.Tensor): Vec => [f(0), f(1), f(2)];

@@ -8,7 +8,7 @@ import {callable, list, readOptions, typed, type Options} from '../../lib/checks
 import type {Params} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
 import type {Place} from './bodies.js';
-import {minus, requireVector, turned, turnedBack, units} from './numbers.js';
+import {local, requireVector, turned, units} from './numbers.js';
 import {Choice, constants, pointOf, type Instant} from './state.js';
 import {add, rotateBack, scale, sub, type Vec} from './vectors.js';
 
@@ -65,10 +65,7 @@ export function customGap(
   {pose, t, params}: Pick<Instant, 'pose' | 't' | 'params'>,
 ): tf.Tensor {
   const [from, to] = [a, b].map(({index}) => new Choice(Array<number>(points.length).fill(index), ground));
-  const there = pointOf(
-    to.pose(pose),
-    constants(points.map(point => turnedBack(b.rotation, minus(point, b.position)))),
-  );
+  const there = pointOf(to.pose(pose), constants(points.map(point => local(b, point))));
   const {position, rotation} = from.pose(pose);
   const seen =
     position === undefined

@@ -8,7 +8,7 @@ import type {Edge} from '../edges.js';
 import type {Figure, Ground} from '../figure.js';
 import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
-import {inner, minus, norm, turned, turnedBack, type V3} from './numbers.js';
+import {inner, local, minus, norm, turned, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
 import {cornersOf, type Shape} from './shapes.js';
 import {Choice, constants, pointOf, poseOf, type Pose} from './state.js';
@@ -37,7 +37,7 @@ const outlineOf = (shape: Shape, {index, position, rotation}: Place): Outline[] 
   if (shape.kind === 'ellipsoid') return [ellipses(shape, {index, position, rotation})];
   const balls = shape.balls(position, axis => turned(rotation, axis));
   if (balls.length === 0) return [];
-  const points = balls.map(({centre}) => turnedBack(rotation, minus(centre, position)));
+  const points = balls.map(({centre}) => local({position, rotation}, centre));
   // Corners, which have no radius, are drawn as wide as an edge, and not as the dot of a body without shapes.
   const size = Math.max(...points.map(point => norm(minus(point, points[0]))));
   const radius = balls[0].radius > 0 ? balls[0].radius : size / 100;
@@ -48,7 +48,7 @@ const outlineOf = (shape: Shape, {index, position, rotation}: Place): Outline[] 
 const around = 12;
 
 function ellipses(shape: Shape, {index, position, rotation}: Place): Outline {
-  const [half, middle] = [shape.half as V3, turnedBack(rotation, minus(shape.at ?? position, position))];
+  const [half, middle] = [shape.half as V3, local({position, rotation}, shape.at ?? position)];
   const points: V3[] = [];
   const edges: Edge[] = [];
   for (const plane of [0, 1, 2]) {
@@ -104,20 +104,20 @@ export function figureOf(
   const shaped = new Set(outlines.map(outline => outline.body));
   const linked = new Set(joints.flatMap(({a, b}) => [a, b].map(name => places(name).index)).filter(i => barred.has(i)));
   const body: number[] = Array.from({length: bodies}, (_, i) => i).filter(i => linked.has(i) || !shaped.has(i));
-  const local: V3[] = body.map(() => [0, 0, 0]);
+  const arms: V3[] = body.map(() => [0, 0, 0]);
   const radius = body.map(() => 0);
   const rods: Edge[] = [];
   const fixed: number[] = [];
   const mark = (index: number, at: V3, size: number): number => {
     radius.push(size);
-    local.push(at);
+    arms.push(at);
     return body.push(index) - 1;
   };
   for (const joint of joints) {
     const [a, b] = [places(joint.a), places(joint.b)];
     if (![a, b].some(({index}) => barred.has(index))) continue;
     const side = joint.b === 'ground' ? a : b;
-    const at = mark(side.index, turnedBack(side.rotation, minus(pointOfJoint(joint, places), side.position)), 0);
+    const at = mark(side.index, local(side, pointOfJoint(joint, places)), 0);
     for (const {index} of [a, b]) if (barred.has(index)) rods.push([at, body.indexOf(index)]);
     // Where a joint with the ground holds its point, that is drawn as a support.
     if (
@@ -135,7 +135,7 @@ export function figureOf(
   return {
     points: ({q}) => {
       const all: Pose = poseOf(pose(q));
-      return tf.stack([...pointOf(riders.pose(all), constants(local))], 1);
+      return tf.stack([...pointOf(riders.pose(all), constants(arms))], 1);
     },
     rods,
     fixed,

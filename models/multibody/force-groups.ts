@@ -4,17 +4,17 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
-import {constantTensor} from '../../lib/index.js';
 import {coordinateForces, Turns} from './axis-coordinates.js';
 import type {Coefficient, Sign} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import type {AxisTorque, SpringDamper} from './forces.js';
-import {minus, turnedBack, type V3} from './numbers.js';
+import {local} from './numbers.js';
 import {
   actionAndReaction,
   constants,
   difference,
+  numbers,
   pointOf,
   pointVelocity,
   sidesOf,
@@ -52,23 +52,20 @@ export function column(
 ): (params: Params) => tf.Tensor {
   const read = values.map(value => coefficient(value, name, sign));
   if (values.every(value => typeof value === 'number')) {
-    const numbers = Float64Array.from(values);
-    return () => constantTensor(numbers, [numbers.length]);
+    return () => numbers(values);
   }
   return params => tf.stack(read.map(value => tf.reshape(value(params), [])));
 }
 
 function springGroup(springs: readonly SpringDamper[], place: (name: string) => Place, ground: number): ForceGroup {
-  const pairs = springs.map(({a, b}) => ({a: place(a), b: place(b)}));
   const sides = sidesOf(
-    pairs.map(({a, b}) => ({a: a.index, b: b.index})),
+    springs.map(spring => ({a: place(spring.a).index, b: place(spring.b).index})),
     ground,
   );
   const [a, b] = sides;
-  const local = ({position, rotation}: Place, point: V3): V3 => turnedBack(rotation, minus(point, position));
   const arms = (): [Vec, Vec] => [
-    constants(pairs.map((pair, i) => local(pair.a, springs[i].from))),
-    constants(pairs.map((pair, i) => local(pair.b, springs[i].to))),
+    constants(springs.map(spring => local(place(spring.a), spring.from))),
+    constants(springs.map(spring => local(place(spring.b), spring.to))),
   ];
   const separation = (pose: Pose, [onA, onB]: [Vec, Vec]): Vec =>
     sub(pointOf(b.pose(pose), onB), pointOf(a.pose(pose), onA));

@@ -10,6 +10,7 @@ import {constantTensor, OptionError, unilateral} from '../../lib/index.js';
 import {coefficient} from '../coefficient.js';
 import type {KnownJoint, KnownStep} from './joints.js';
 import {pick} from './path-sums.js';
+import {numbers} from './state.js';
 import type {Coordinate, Tree} from './tree.js';
 
 /**
@@ -105,19 +106,9 @@ export function stopsOf(
     ].filter(({bound}) => Number.isFinite(bound)),
   );
   if (rows.length === 0) return undefined;
-  const column = (of: (row: (typeof rows)[number]) => number): tf.Tensor =>
-    constantTensor(Float64Array.from(rows, of), [rows.length]);
-  const index = rows.map(({limit}) => limit);
-  const gap = ({q}: {q: tf.Tensor}): tf.Tensor => {
-    const beyond = tf.sub(
-      pick([position(q)], index)[0],
-      column(({bound}) => bound),
-    );
-    return tf.mul(
-      column(({sign}) => sign),
-      beyond,
-    );
-  };
+  const [index, signs, bounds] = [rows.map(row => row.limit), rows.map(row => row.sign), rows.map(row => row.bound)];
+  const gap = ({q}: {q: tf.Tensor}): tf.Tensor =>
+    tf.mul(numbers(signs), tf.sub(pick([position(q)], index)[0], numbers(bounds)));
   return {rows, constraint: {...unilateral(gap), rows: rows.map(({name}) => name)}};
 }
 
@@ -170,9 +161,9 @@ export function jointTerms(
   const limited = all.flatMap(one =>
     one.own.limits === undefined ? [] : [{name: one.name, range: one.own.limits, at: inTree(one)}],
   );
-  const signs = Float64Array.from(limited, ({at}) => at.sign);
+  const signs = limited.map(({at}) => at.sign);
   const places = limited.map(({at}) => at.q);
-  const stops = stopsOf(limited, q => tf.mul(constantTensor(signs, [signs.length]), pick([q], places)[0]));
+  const stops = stopsOf(limited, q => tf.mul(numbers(signs), pick([q], places)[0]));
   return {
     force:
       acting.length === 0

@@ -3,7 +3,7 @@
  * (C. Ericson, Real-Time Collision Detection, 2005, §5.1).
  */
 import * as tf from '@tensorflow/tfjs';
-import {inner, minus, plus, scaled, turnedBack, type V3} from './numbers.js';
+import {inner, local, minus, plus, scaled, turnedBack, type V3} from './numbers.js';
 import {
   ballCentres,
   ballOf,
@@ -12,13 +12,11 @@ import {
   centreIn,
   joined,
   joinedShares,
-  local,
-  numbers,
   type Meet,
   type Meeting,
   type Pair,
 } from './pairs.js';
-import {constants, pointOf, type SomePose} from './state.js';
+import {constants, numbers, pointOf, type SomePose} from './state.js';
 import {add, cross, dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
 
 /** Contact of balls whose centres are at a distance from a point or a plane. */

@@ -11,10 +11,10 @@ import type {Bodies} from './bodies.js';
 import type {WrenchTerm} from './forces.js';
 import type {JointTerms} from './joint-forces.js';
 import type {KnownJoint} from './joints.js';
-import {minus, turnedBack} from './numbers.js';
+import {local} from './numbers.js';
 import {along, columnsOf, wrenchOf, type ReactionSeries, type SavedSeries} from './series.js';
 import {pointOfJoint, type JointRows} from './rows.js';
-import {constants, poseOf, twistOf, withGround} from './state.js';
+import {constants, numbers, poseOf, twistOf, withGround} from './state.js';
 import {treeInertia} from './tree-inertia.js';
 import {treeAccelerations, type Loads} from './tree-acceleration.js';
 import {treeEquations} from './tree-equations.js';
@@ -146,12 +146,7 @@ export function minimalSystem(
     const q = Float64Array.from(tree.start);
     const found = along({q: {values: q, shape: [q.length]}}, 1, at => {
       const place = motion.at(at.q);
-      const [x, y, z, ...spin] = [0, 1, 2, 3, 4, 5].map(i =>
-        constantTensor(
-          Float64Array.from(velocities, row => row[i]),
-          [n],
-        ),
-      );
+      const [x, y, z, ...spin] = [0, 1, 2, 3, 4, 5].map(i => numbers(velocities.map(row => row[i])));
       const ones = constantTensor(new Float64Array(n).fill(1), [n]);
       const zeros = tf.zerosLike(ones);
       const unit: Matrix = [
@@ -172,7 +167,7 @@ export function minimalSystem(
     const bIsChild = places(joint.b).index === branch.body;
     // The joint's point is one of b.
     const side = places(joint.b);
-    const local = turnedBack(side.rotation, minus(pointOfJoint(joint, places), side.position));
+    const onSide = local(side, pointOfJoint(joint, places));
     const saved = trajectory.values('t').length;
     const lambda = rows + (own.stops?.acts.length ?? 0);
     const series = {
@@ -199,13 +194,10 @@ export function minimalSystem(
       const needed = lacking(place, v, t, params, a);
       const forceOf = held === undefined ? needed.force : sub(needed.force, held[0]);
       const torqueOf = held === undefined ? needed.torque : sub(needed.torque, held[1]);
-      const share = constantTensor(
-        Float64Array.from({length: n + 1}, (_, i) => (beyond.has(i) ? 1 : 0)),
-        [n + 1],
-      );
+      const share = numbers(Array.from({length: n + 1}, (_, i) => (beyond.has(i) ? 1 : 0)));
       const ofSide = (x: Vec): Vec => x.map(part => tf.slice(part, [side.index], [1])) as unknown as Vec;
       const turn = pose.rotation.map(part => tf.slice(part, [side.index], [1])) as unknown as Quat;
-      const point = add(ofSide(pose.position), rotate(turn, constants([local])));
+      const point = add(ofSide(pose.position), rotate(turn, constants([onSide])));
       const arms = pose.position.map((x, i) => tf.sub(x, point[i])) as unknown as Vec;
       const torques = add(rotate(pose.rotation, torqueOf), cross(arms, forceOf));
       const sign = bIsChild ? 1 : -1;
@@ -237,7 +229,7 @@ function alongAxes(
   const of = (x: tf.Tensor): tf.Tensor => tf.slice(x, [from], [count]);
   const each = ([x, y, z]: Vec): Vec => [of(x), of(y), of(z)];
   const [e, c] = [each(axis), each(centres)];
-  const sliding = constantTensor(Float64Array.from(slides), [count]);
+  const sliding = numbers(slides);
   const turning = tf.sub(1, sliding);
   // How the point moves with each of the coordinates.
   const moved = add(scale(sliding, e), scale(turning, cross(e, sub(point, c))));

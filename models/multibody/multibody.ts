@@ -19,7 +19,7 @@ import {jointTerms, type JointForce} from './joint-forces.js';
 import type {Joint, KnownJoint} from './joints.js';
 import {minimalSystem, wholeSeries} from './minimal.js';
 import {treeOf} from './tree.js';
-import {minus, requireVector, turnedBack, vector, type V3} from './numbers.js';
+import {local, requireVector, vector, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
 import {rigidContacts, rigidEnergies, type RigidContact} from './rigid-contacts.js';
 import {jointRows, type JointRows} from './rows.js';
@@ -206,9 +206,9 @@ export function multibody(spec: MultibodySpec): Multibody {
       };
     },
     point: (name, there) => {
-      const {index, position, rotation} = bodies.place(name, 'point');
-      const arm = turnedBack(rotation, minus(requireVector(there, 'point: at'), position));
-      const rider = new Choice([index], bodies.names.length);
+      const place = bodies.place(name, 'point');
+      const arm = local(place, requireVector(there, 'point: at'));
+      const rider = new Choice([place.index], bodies.names.length);
       return ({q}) => tf.concat([...pointOf(rider.pose(poseOf(whole(q, tf.zeros(width)).q)), constants([arm]))]);
     },
     energy: place => {

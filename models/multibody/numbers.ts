@@ -37,6 +37,10 @@ export function turned([w, ...u]: Q4, a: V3): V3 {
 /** From world axes to body axes. */
 export const turnedBack = ([w, x, y, z]: Q4, a: V3): V3 => turned([w, -x, -y, -z], a);
 
+/** A point of the world at the start in the axes of a body, from its centre. */
+export const local = ({position, rotation}: {readonly position: V3; readonly rotation: Q4}, point: V3): V3 =>
+  turnedBack(rotation, minus(point, position));
+
 /** b first, then a. */
 export function composed([aw, ...a]: Q4, [bw, ...b]: Q4): Q4 {
   return [aw * bw - inner(a, b), ...plus(plus(scaled(aw, b), scaled(bw, a)), outer(a, b))];

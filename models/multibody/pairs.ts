@@ -1,11 +1,10 @@
 /** Two shapes that may touch, and their numbers in the axes of their bodies. */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
-import {constantTensor} from '../../lib/index.js';
 import type {Place} from './bodies.js';
-import {minus, turned, turnedBack, type V3} from './numbers.js';
+import {local, turned, type V3} from './numbers.js';
 import type {Ball, Shape} from './shapes.js';
-import {constants, type SomePose} from './state.js';
+import {constants, numbers, type SomePose} from './state.js';
 import type {Vec} from './vectors.js';
 
 /** Two bodies by name and a shape of each. */
@@ -46,11 +45,6 @@ export interface Share {
 /** Where pairs meet, those of the first point of all of them first; of the poses of what is below and above. */
 export type Meet = (under: SomePose, over: SomePose, params: Params) => Meeting;
 
-/** A point of the world at the start in the axes of a body, from its centre. */
-export const local = ({position, rotation}: Place, point: V3): V3 => turnedBack(rotation, minus(point, position));
-/** One number a pair. */
-export const numbers = (values: readonly number[]): tf.Tensor =>
-  constantTensor(Float64Array.from(values), [values.length]);
 export const ballOf = ({ball}: Pair): Ball => ball as Ball;
 /** Centres of the upper bodies' balls. */
 export const ballCentres = (pairs: readonly Pair[]): Vec =>

@@ -5,11 +5,11 @@
 import * as tf from '@tensorflow/tfjs';
 import {optional, readOptions, typed, type Options, type OptionValues} from '../../lib/checks.js';
 import type {Constraint, Params} from '../../lib/index.js';
-import {constantTensor, frictionalContact, OptionError} from '../../lib/index.js';
+import {frictionalContact, OptionError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import {column} from './force-groups.js';
-import {relativeSpin, type ForceGroup, type Instant} from './state.js';
+import {numbers, relativeSpin, type ForceGroup, type Instant} from './state.js';
 import {requireShapes, type Shape} from './shapes.js';
 import {touchesOf, type Sort} from './touches.js';
 import {dot, scale, type Vec} from './vectors.js';
@@ -186,8 +186,8 @@ function constraintOf(
   const restitution = coefficient('restitution');
   // Turning is measured by the speed of a point at a distance of the shape's size, and couples by the force there, so
   // that both are like those of slip.
-  const sizes = Float64Array.from(list, ({shapes}) => Math.min(...shapes.map(extent)));
-  const lengths = (): tf.Tensor => constantTensor(sizes, [sizes.length]);
+  const sizes = list.map(({shapes}) => Math.min(...shapes.map(extent)));
+  const lengths = (): tf.Tensor => numbers(sizes);
   const slips = {
     friction: ({q, v, t, params}: Moving) => {
       const place = at(q, v, t, params);

@@ -5,14 +5,13 @@
  * gears.
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor} from '../../lib/index.js';
 import {heldBySteps} from './compound.js';
 import {customGap, type CustomJoint} from './custom-joint.js';
 import type {Angle, KnownJoint, SteppedJoint} from './joints.js';
 import type {V3} from './numbers.js';
-import {frameAlong, inner, minus, norm, outer, turnedBack} from './numbers.js';
+import {frameAlong, inner, local, minus, norm, outer, turnedBack} from './numbers.js';
 import type {Place} from './bodies.js';
-import {Choice, constants, difference, pointOf, pointVelocity, sidesOf} from './state.js';
+import {Choice, constants, difference, numbers, pointOf, pointVelocity, sidesOf} from './state.js';
 import type {Instant, Pose, Sides} from './state.js';
 import {add, dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
 
@@ -90,8 +89,6 @@ export function turns(all: readonly Turning[], [a, b]: Sides, pose: Pose): [tf.T
   const other = rotate(b.rotation(pose), of('firstOfB'));
   return [dot(rotate(side, of('firstOfA')), other), dot(rotate(side, of('secondOfA')), other)];
 }
-
-const numbers = (values: readonly number[]): tf.Tensor => constantTensor(Float64Array.from(values), [values.length]);
 
 /** The sine of the difference of an angle and the turn of b: it does not jump after a full turn. */
 function sineOfLag(rows: readonly {readonly turning: Turning}[], {a, b, pose}: Bodies, angle: tf.Tensor): tf.Tensor {
@@ -233,9 +230,6 @@ export function jointRows(
   };
   return {positions: collect(false), velocities: collect(true)};
 }
-
-/** In the axes of a body, from its centre. */
-const local = ({position, rotation}: Place, point: V3): V3 => turnedBack(rotation, minus(point, position));
 
 /** The directions by which turning about an axis is seen. */
 export function turningAbout(axis: V3, a: Place, b: Place): Turning {

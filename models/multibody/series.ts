@@ -4,13 +4,13 @@
  * saved states in which nothing moves and the reaction is observed.
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor, explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
+import {explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
 import type {NumericParams, Params, Trajectory} from '../../lib/index.js';
 import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
-import {minus, turnedBack} from './numbers.js';
+import {local} from './numbers.js';
 import {pointOfJoint, type JointRows, type Rows} from './rows.js';
-import {constants, poseOf, twistOf, type Instant} from './state.js';
+import {constants, numbers, poseOf, twistOf, type Instant} from './state.js';
 import {add, cross, neg, rotate, sub, torqueOf, type Quat, type Vec} from './vectors.js';
 
 /** Motion of one body, row-major. */
@@ -118,16 +118,14 @@ export function reactionsAlong(
   const saved = trajectory.values('t').length;
   // The multipliers of joints come before those of stops and contacts.
   const multipliers = trajectory.values('lambda');
-  const mask = Float64Array.from(
-    [rows.positions, rows.velocities].flatMap(part =>
-      Array.from({length: part?.count ?? 0}, (_, i) => Number(part?.of[number].includes(i))),
-    ),
+  const mask = [rows.positions, rows.velocities].flatMap(part =>
+    Array.from({length: part?.count ?? 0}, (_, i) => Number(part?.of[number].includes(i))),
   );
   const onGround = joint.b === 'ground';
   const body = places(onGround ? joint.a : joint.b);
   // A point of b: on the ground it stays where it is.
   const point = pointOfJoint(joint, places);
-  const local = turnedBack(body.rotation, minus(point, body.position));
+  const onBodyAxes = local(body, point);
   const wrench = along(
     {
       q: {values: trajectory.values('q'), shape: [bodies, 7]},
@@ -138,12 +136,12 @@ export function reactionsAlong(
     saved,
     ({q, v, lambda, t}, params) => {
       const at = {pose: poseOf(q), twist: twistOf(v), t, params};
-      const own = tf.mul(tf.slice(lambda, [0], [mask.length]), constantTensor(mask, [mask.length]));
+      const own = tf.mul(tf.slice(lambda, [0], [mask.length]), numbers(mask));
       const of = (x: tf.Tensor): tf.Tensor => tf.slice(x, [body.index], [1]);
       const rotation = at.pose.rotation.map(of) as unknown as Quat;
       const [force, torque] = wrenchOf(rows, at, own).map(all => all.map(of) as unknown as Vec);
       const centre = at.pose.position.map(of) as unknown as Vec;
-      const arm = onGround ? sub(constants([point]), centre) : rotate(rotation, constants([local]));
+      const arm = onGround ? sub(constants([point]), centre) : rotate(rotation, constants([onBodyAxes]));
       const onBody = sub(rotate(rotation, torque), cross(arm, force));
       const sign = onGround ? neg : (x: Vec): Vec => x;
       return tf.concat([...sign(force), ...sign(onBody)]);

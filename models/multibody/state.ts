@@ -159,13 +159,13 @@ export function actionAndReaction(
   };
 }
 
+/** Numbers as a constant, one a row. */
+export const numbers = (values: readonly number[]): tf.Tensor =>
+  constantTensor(Float64Array.from(values), [values.length]);
+
 /** Vectors of body axes or world axes as constants, one a row. */
 export const constants = (vectors: readonly V3[]): Vec => {
-  const column = (axis: 0 | 1 | 2): tf.Tensor =>
-    constantTensor(
-      Float64Array.from(vectors, vector => vector[axis]),
-      [vectors.length],
-    );
+  const column = (axis: 0 | 1 | 2): tf.Tensor => numbers(vectors.map(vector => vector[axis]));
   return [column(0), column(1), column(2)];
 };
 

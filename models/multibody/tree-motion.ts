@@ -8,7 +8,7 @@ import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/index.js';
 import {units, type V3} from './numbers.js';
 import {pathSums, pick} from './path-sums.js';
-import {constants, type Pose} from './state.js';
+import {constants, numbers, type Pose} from './state.js';
 import type {Branch, Freedom, Tree} from './tree.js';
 import {add, cross, product, rotate, rotateBack, scale, sub, sum, type Quat, type Vec} from './vectors.js';
 
@@ -119,12 +119,7 @@ function localOf(group: Group, q: tf.Tensor): Local {
     const half = tf.mul(0.5, value);
     turnBy([tf.cos(half), ...scale(tf.sin(half), given)]);
   });
-  const turned = [0, 1, 2, 3].map(i =>
-    constantTensor(
-      Float64Array.from(branches, branch => branch.turned[i]),
-      [branches.length],
-    ),
-  ) as unknown as Quat;
+  const turned = [0, 1, 2, 3].map(i => numbers(branches.map(branch => branch.turned[i]))) as unknown as Quat;
   const arm = of(branch => branch.arm);
   const position = add(at, rotate(turn, arm));
   return {group, moves, position, rotation: turn === undefined ? turned : product(turn, turned)};
@@ -133,10 +128,7 @@ function localOf(group: Group, q: tf.Tensor): Local {
 const along = (lead: tf.Tensor | 1, value: tf.Tensor): tf.Tensor => (lead === 1 ? value : tf.mul(lead, value));
 
 const leadsOf = ({branches}: Group, i: number): tf.Tensor =>
-  constantTensor(
-    Float64Array.from(branches, ({freedoms}) => (freedoms[i] as Freedom & {lead: number}).lead),
-    [branches.length],
-  );
+  numbers(branches.map(({freedoms}) => (freedoms[i] as Freedom & {lead: number}).lead));
 
 /** Columns of groups, one group after the other. */
 const joined = <T extends readonly tf.Tensor[]>(parts: readonly T[]): T =>

@@ -201,73 +201,71 @@ function tableOf({coordinates}: Built): Table {
  * Converts the file's numbers to the system's. The tree takes joints in the file's order, so their indices are equal.
  */
 function stateOf(
-  {joints, places, positions, velocities}: Table,
+  table: Table,
   {position, velocity}: {readonly position?: readonly number[]; readonly velocity?: readonly number[]},
 ): MultibodyStart {
+  const {joints, positions, velocities} = table;
   const check = (values: readonly number[] | undefined, count: number, name: string): void => {
     if (values !== undefined && (values.length !== count || !values.every(Number.isFinite)))
       throw new OptionError('bad-option', `state: ${name} must be ${count} finite numbers, not ${values.length}.`);
   };
   check(position, positions, 'position');
   check(velocity, velocities, 'velocity');
-  const [q, v] = [
-    new Array<number>(positions).fill(0),
-    velocity === undefined ? new Array<number>(velocities).fill(0) : [...velocity],
-  ];
-  joints.forEach((joint, i) => {
-    const {kind, position: at, velocity: rate} = joint;
-    const base = places[i].start;
-    if (kind === 'turn' || kind === 'slide') {
-      q[at] = position === undefined ? 0 : position[at] - places[i].freedom.reference;
-      return;
-    }
+  const q = Float64Array.from(position ?? new Array<number>(positions).fill(0));
+  const v = Float64Array.from(velocity ?? new Array<number>(velocities).fill(0));
+  for (const {kind, name, position: at} of joints) {
+    if (kind === 'turn' || kind === 'slide') continue;
     const turns = kind === 'free' ? at + 3 : at;
-    const rates = kind === 'free' ? rate + 3 : rate;
     if (position === undefined) q[turns] = 1;
-    else {
-      if (kind === 'free') for (let k = 0; k < 3; k++) q[at + k] = position[at + k] - base.position[k];
-      const given = position.slice(turns, turns + 4);
-      const size = Math.hypot(...given);
-      if (!(size > 0)) throw new OptionError('bad-option', `state: the quaternion of joint ${joint.name} is zero.`);
-      const own = given.map(x => x / size) as unknown as Q4;
-      const ours =
-        kind === 'free'
-          ? composed(own, conjugate(base.rotation))
-          : composed(composed(base.rotation, own), conjugate(base.rotation));
-      ours.forEach((x, k) => (q[turns + k] = x));
-    }
-    turned(base.rotation, v.slice(rates, rates + 3) as unknown as V3).forEach((x, k) => (v[rates + k] = x));
-  });
-  return {q, v};
+    const size = Math.hypot(...q.subarray(turns, turns + 4));
+    if (!(size > 0)) throw new OptionError('bad-option', `state: the quaternion of joint ${name} is zero.`);
+    for (let k = turns; k < turns + 4; k++) q[k] /= size;
+  }
+  // The system's zero is where the file's links are at the start.
+  if (position !== undefined) convertPositions(table, q, 'to the system');
+  convertVelocities(table, v, 'to the system');
+  return {q: [...q], v: [...v]};
 }
 
-function coordinatesAlong(
-  trajectory: SavedMotion,
-  {joints, places, positions, velocities}: Table,
-): {position: Float64Array; velocity: Float64Array} {
+function coordinatesAlong(trajectory: SavedMotion, table: Table): {position: Float64Array; velocity: Float64Array} {
   const [position, velocity] = [trajectory.values('q').slice(), trajectory.values('v').slice()];
-  for (let start = 0, rate = 0; start < position.length; start += positions, rate += velocities)
-    joints.forEach((joint, i) => {
-      const base = places[i].start;
-      const {kind} = joint;
-      const at = start + joint.position;
-      if (kind === 'turn' || kind === 'slide') {
-        position[at] += places[i].freedom.reference;
-        return;
-      }
-      const turns = kind === 'free' ? at + 3 : at;
-      if (kind === 'free') for (let k = 0; k < 3; k++) position[at + k] += base.position[k];
-      const ours = Array.from(position.subarray(turns, turns + 4)) as unknown as Q4;
-      const own =
-        kind === 'free'
-          ? composed(ours, base.rotation)
-          : composed(composed(conjugate(base.rotation), ours), base.rotation);
-      position.set(own, turns);
-      const rates = rate + joint.velocity + (kind === 'free' ? 3 : 0);
-      const omega = Array.from(velocity.subarray(rates, rates + 3)) as unknown as V3;
-      velocity.set(turned(conjugate(base.rotation), omega), rates);
-    });
+  for (let at = 0; at < position.length; at += table.positions)
+    convertPositions(table, position.subarray(at, at + table.positions), 'to the file');
+  for (let at = 0; at < velocity.length; at += table.velocities)
+    convertVelocities(table, velocity.subarray(at, at + table.velocities), 'to the file');
   return {position, velocity};
+}
+
+type Way = 'to the system' | 'to the file';
+
+/** Positions of one state, in place. */
+function convertPositions({joints, places}: Table, q: Float64Array, way: Way): void {
+  const sign = way === 'to the file' ? 1 : -1;
+  joints.forEach(({kind, position: at}, i) => {
+    const {start, freedom} = places[i];
+    if (kind === 'turn' || kind === 'slide') {
+      q[at] += sign * freedom.reference;
+      return;
+    }
+    if (kind === 'free') for (let k = 0; k < 3; k++) q[at + k] += sign * start.position[k];
+    const turns = kind === 'free' ? at + 3 : at;
+    const given = Array.from(q.subarray(turns, turns + 4)) as unknown as Q4;
+    // The system's axes are the parent's; those of a free link are the world's.
+    const [back, on] = [conjugate(start.rotation), start.rotation];
+    const [before, after] = way === 'to the file' ? [back, on] : [on, back];
+    q.set(composed(kind === 'free' ? given : composed(before, given), after), turns);
+  });
+}
+
+/** Velocities of one state, in place. */
+function convertVelocities({joints, places}: Table, v: Float64Array, way: Way): void {
+  joints.forEach(({kind, velocity}, i) => {
+    if (kind === 'turn' || kind === 'slide') return;
+    const rates = kind === 'free' ? velocity + 3 : velocity;
+    const {rotation} = places[i].start;
+    const omega = Array.from(v.subarray(rates, rates + 3)) as unknown as V3;
+    v.set(turned(way === 'to the file' ? conjugate(rotation) : rotation, omega), rates);
+  });
 }
 
 function solidOf({kind, size, place, colour}: Solid, {parts, bodies}: Built, link: number): RobotSolid {

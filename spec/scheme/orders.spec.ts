@@ -28,7 +28,7 @@ import {
   trapezoid,
   verlet,
 } from '../../lib/index.js';
-import {combine} from '../../lib/scheme/blocks.js';
+import {combine} from '../../lib/scheme/explicit.js';
 import {formulationOf} from '../../lib/step/formulation.js';
 import {difference, norm, order} from '../simulate/numbers.js';
 import {bdf2 as ownBdf2} from './bdf2.js';

@@ -121,8 +121,11 @@ describe('models from files', () => {
 
   it('a range whose first number is not the smaller is none, unless limited says so', () => {
     const stops = (joint: string): unknown =>
-      (readMjcf(mjcf(hinge.replace('name="j"', `name="j" ${joint}`))).spec.joints as unknown as {j: {limits: unknown}})
-        .j.limits;
+      (
+        readMjcf(mjcf(hinge.replace('name="j"', `name="j" ${joint}`))).spec.joints as unknown as {
+          j: {steps: {limits: unknown}[]};
+        }
+      ).j.steps[0].limits;
     for (const range of ['0 0', '1 1', '2 1']) {
       expect(stops(`range="${range}"`)).to.equal(undefined);
       expect(() => stops(`range="${range}" limited="true"`)).to.throw(
@@ -297,8 +300,8 @@ describe('models from files', () => {
     expect(largest(steps.flatMap(({limits}) => limits).map((x, i) => x - expected[i]))).to.be.below(1e-15);
     // MuJoCo rests at 10 degrees for any margin beyond half of the range: the forces of both ends balance there.
     const held = readMjcf(mjcf(hinge.replace('name="j"', 'name="j" range="-10 30" margin="1"')));
-    const {j} = held.spec.joints as unknown as {j: {limits: number[]}};
-    expect(largest(j.limits.map(x => x - 10 * degree))).to.be.below(1e-9);
+    const {j} = held.spec.joints as unknown as {j: {steps: {limits: number[]}[]}};
+    expect(largest(j.steps[0].limits.map(x => x - 10 * degree))).to.be.below(1e-9);
     expect(held.notes.some(({text: said}) => said.includes('in the middle of its range'))).to.equal(true);
   });
 
