@@ -4,27 +4,26 @@
  * best point it met. For mini-batches there are `train` and `trainingStep`, which takes the same optimizer as an update
  * rule.
  */
-import {OptionError} from '../../lib/errors.js';
-import {Cost, descentIteration, relativeStep} from './descent.js';
-import type {Evaluation} from './evaluation.js';
-import type {EvaluatedProblem, LeastSquaresMethod, LeastSquaresResult, Report} from './least-squares-problem.js';
-import {methodOf} from './least-squares-problem.js';
-import type {UpdateRule} from '../train/update-rules.js';
-import {adamRule} from '../train/update-rules.js';
-import {any, count, positive, refuseUnknownOptions} from '../../lib/checks.js';
+import {count, optional, positive, readOptions, type Options, type OptionValues} from '../../lib/checks.js';
+import {adamRule, type UpdateRule} from '../train/update-rules.js';
+import {descentStep, endOfDescent, relativeStep} from './descent.js';
+import {methodOf, type CostPoint, type Search, type SearchState} from './iteration.js';
+import type {LeastSquaresMethod} from './least-squares-problem.js';
 
-/** Options of `adam`. */
-export interface AdamOptions {
+const methodOptions = {
   /** Approximate change of a coordinate per iteration; default 0.01. It decays by half a cosine to 0 at the end. */
-  readonly rate?: number;
+  rate: optional(positive, 0.01),
   /** Default 500. */
-  readonly iterations?: number;
+  iterations: optional(count, 500),
   /** Defaults of the paper: 0.9 and 0.999. */
-  readonly beta1?: number;
-  readonly beta2?: number;
+  beta1: optional(positive, 0.9),
+  beta2: optional(positive, 0.999),
   /** Default 1e-8, that of the paper. */
-  readonly epsilon?: number;
-}
+  epsilon: optional(positive, 1e-8),
+};
+
+/** Options of `adam`. @interface */
+export type AdamOptions = Options<typeof methodOptions>;
 
 /**
  * Adam (Kingma & Ba 2015) on the gradient of the cost, for fits of many parameters by `identify`; and for
@@ -32,64 +31,64 @@ export interface AdamOptions {
  * one.
  */
 export function adam(options: AdamOptions = {}): LeastSquaresMethod & UpdateRule {
-  refuseUnknownOptions(options, {rate: any, iterations: count, beta1: any, beta2: any, epsilon: any}, 'adam');
-  const {rate = 0.01, iterations = 500, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8} = options;
-  const settings = {rate, iterations, beta1, beta2, epsilon};
-  for (const [name, value] of Object.entries(settings))
-    if (!positive.test(value))
-      throw new OptionError('least-squares-option', `adam: ${name} is ${value}, but must be positive.`, {name, value});
+  const settings = readOptions(options, methodOptions, 'adam');
+  const {rate, beta1, beta2, epsilon} = settings;
   return {
     ...adamRule({name: 'adam', rate, beta1, beta2, epsilon, decay: 0}),
     ...(options.iterations === undefined ? {} : {searchOptions: ['iterations']}),
-    ...methodOf('adam', settings, (problem, start, report) =>
-      iterate(problem, Float64Array.from(start), settings, report),
-    ),
+    ...methodOf('adam', settings, searchBy(settings)),
   };
 }
 
-function* iterate(
-  problem: EvaluatedProblem,
-  x: Float64Array,
-  {rate, iterations, beta1, beta2, epsilon}: Required<AdamOptions>,
-  report: Report,
-): Evaluation<LeastSquaresResult> {
-  const cost = new Cost(problem);
-  let point = yield* cost.start(x);
-  let best = point;
-  let shrink = 1;
-  const mean = new Float64Array(x.length);
-  const square = new Float64Array(x.length);
-  const history = [descentIteration(0, point, 0)];
-  yield* report(history[0]);
-  for (let n = 1; n <= iterations; n++) {
-    const {gradient} = point;
-    const length = (shrink * rate * (1 + Math.cos((Math.PI * (n - 1)) / iterations))) / 2;
-    const next = yield* cost.at(
-      point.x.map((value, i) => {
-        mean[i] = beta1 * mean[i] + (1 - beta1) * gradient[i];
-        square[i] = beta2 * square[i] + (1 - beta2) * gradient[i] ** 2;
-        return value - (length * (mean[i] / (1 - beta1 ** n))) / (Math.sqrt(square[i] / (1 - beta2 ** n)) + epsilon);
-      }),
-    );
-    // Where the model cannot be simulated, the way goes on from the best point in smaller steps.
-    if (next === undefined) shrink /= 2;
-    const from = point;
-    point = next ?? best;
-    if (point.cost < best.cost) best = point;
-    history.push(
-      descentIteration(n, point, relativeStep(from.x, point.x), {
-        accepted: next !== undefined,
-        failure: next === undefined ? cost.failure : undefined,
-      }),
-    );
-    yield* report(history[n]);
-  }
-  return yield* cost.result(
-    best,
-    {
-      status: 'max-iterations',
-      message: `Adam made its ${iterations} iterations; the estimate is the best point it found.`,
-    },
-    history,
-  );
+interface State extends SearchState {
+  readonly point: CostPoint;
+  readonly best: CostPoint;
+  /** Number of steps so far. */
+  readonly count: number;
+  /** Moving averages of the gradient and of its squares. */
+  readonly mean: Float64Array;
+  readonly square: Float64Array;
+  /** Factor of the step length. */
+  readonly shrink: number;
 }
+
+const searchBy = ({rate, iterations, beta1, beta2, epsilon}: OptionValues<typeof methodOptions>): Search<State> => ({
+  maxSteps: iterations,
+
+  *init(evaluator, x) {
+    const point = yield* evaluator.start(x, evaluator.costPoint(x));
+    const zeros = new Float64Array(x.length);
+    return {point, best: point, count: 0, mean: zeros, square: zeros, shrink: 1, taken: descentStep(point, 0)};
+  },
+
+  *step(evaluator, state) {
+    const {point: from, best} = state;
+    const {gradient} = from;
+    const count = state.count + 1;
+    const length = (state.shrink * rate * (1 + Math.cos((Math.PI * (count - 1)) / iterations))) / 2;
+    const mean = state.mean.map((value, i) => beta1 * value + (1 - beta1) * gradient[i]);
+    const square = state.square.map((value, i) => beta2 * value + (1 - beta2) * gradient[i] ** 2);
+    const x = from.x.map((value, i) => {
+      const spread = Math.sqrt(square[i] / (1 - beta2 ** count)) + epsilon;
+      return value - (length * (mean[i] / (1 - beta1 ** count))) / spread;
+    });
+    const next = yield* evaluator.trial(evaluator.costPoint(x));
+    const point = next ?? best;
+    const taken = descentStep(point, relativeStep(from.x, point.x));
+    return {
+      point,
+      best: point.cost < best.cost ? point : best,
+      count,
+      mean,
+      square,
+      // Where the model cannot be simulated, the way goes on from the best point in smaller steps.
+      shrink: next === undefined ? state.shrink / 2 : state.shrink,
+      taken: next === undefined ? {...taken, accepted: false, failure: evaluator.failure} : taken,
+    };
+  },
+
+  *end(evaluator, {best}, [{cost}]) {
+    const message = `Adam made its ${iterations} iterations; the estimate is the best point it found.`;
+    return yield* endOfDescent(evaluator, best, {status: 'max-iterations', message}, cost);
+  },
+});

@@ -3,34 +3,33 @@
  * Wright, algorithms 7.4 and 7.5). One gradient, one backward sweep, an evaluation, however many parameters
  * there are. Bounds are kept by the coordinates: a bounded parameter's is the logit of its place.
  */
-import {OptionError} from '../../lib/errors.js';
-import type {CostPoint} from './descent.js';
-import {along, Cost, descentIteration, dot, relativeGradient, relativeStep} from './descent.js';
+import {count, nonNegative, optional, readBy, readOptions, whole, type Options} from '../../lib/checks.js';
+import {along, descentStep, dot, endOfDescent, relativeGradient, relativeStep} from './descent.js';
 import type {Evaluation} from './evaluation.js';
-import type {
-  EvaluatedProblem,
-  LeastSquaresMethod,
-  LeastSquaresResult,
-  LeastSquaresStatus,
-  Report,
-} from './least-squares-problem.js';
-import {methodOf} from './least-squares-problem.js';
-import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {methodOf, type CostPoint, type Evaluator, type Search, type SearchState} from './iteration.js';
+import type {EndStatus, LeastSquaresMethod} from './least-squares-problem.js';
 import {wolfeSearch} from './wolfe.js';
 
-/** Options of `lbfgs`. */
-export interface LbfgsOptions {
+const tolerances = {
+  /** |gᵢ| max(|xᵢ|, 1) / cost; default 1e-8. */
+  gradient: optional(nonNegative, 1e-8),
+  /** Fall of the cost in one iteration, over the cost; default 1e-13: some hundred roundings. */
+  cost: optional(nonNegative, 1e-13),
+};
+
+const methodOptions = {
   /** Number of stored steps; default 10 (Nocedal & Wright: 3 to 20). */
-  readonly memory?: number;
+  memory: optional(count, 10),
   /** Default 500. */
-  readonly maxIterations?: number;
-  readonly tolerance?: {
-    /** |gᵢ| max(|xᵢ|, 1) / cost; default 1e-8. */
-    readonly gradient?: number;
-    /** Fall of the cost in one iteration, over the cost; default 1e-13: some hundred roundings. */
-    readonly cost?: number;
-  };
-}
+  maxIterations: optional(whole, 500),
+  tolerance: optional(
+    readBy((given: Options<typeof tolerances>, name) => readOptions(given, tolerances, name)),
+    {},
+  ),
+};
+
+/** Options of `lbfgs`. @interface */
+export type LbfgsOptions = Options<typeof methodOptions>;
 
 /** `lbfgs` for `trainingStep`: the number of stored steps. */
 export interface QuasiNewton {
@@ -44,35 +43,14 @@ export interface QuasiNewton {
  * which takes only its memory and refuses the options that end a search.
  */
 export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod & QuasiNewton {
-  refuseUnknownOptions(options, {memory: any, maxIterations: whole, tolerance: object}, 'lbfgs');
-  refuseUnknownOptions(options.tolerance ?? {}, {gradient: any, cost: any}, 'lbfgs: tolerance');
-  const settings = {
-    memory: options.memory ?? 10,
-    maxIterations: options.maxIterations ?? 500,
-    gradient: options.tolerance?.gradient ?? 1e-8,
-    cost: options.tolerance?.cost ?? 1e-13,
-  };
-  for (const [name, value] of Object.entries(settings)) {
-    if (!nonNegative.test(value) || (name === 'memory' && !(Number.isInteger(value) && value > 0)))
-      throw new OptionError(
-        'least-squares-option',
-        `lbfgs: ${name} is ${value}, but must be `
-          + `${name === 'memory' ? 'a whole number of at least 1' : 'finite and not negative'}.`,
-        {name, value},
-      );
-  }
+  const {memory, maxIterations, tolerance} = readOptions(options, methodOptions, 'lbfgs');
+  const settings: Settings = {memory, maxIterations, ...tolerance};
+  const ends = (['maxIterations', 'tolerance'] as const).filter(name => options[name] !== undefined);
   return {
-    ...methodOf('lbfgs', settings, (problem, start, report) =>
-      iterate(problem, Float64Array.from(start), settings, report),
-    ),
-    memory: settings.memory,
-    ...searchOptionsOf(options),
+    ...methodOf('lbfgs', settings, searchBy(settings)),
+    memory,
+    ...(ends.length === 0 ? {} : {searchOptions: ends}),
   };
-}
-
-function searchOptionsOf({maxIterations, tolerance}: LbfgsOptions): Pick<QuasiNewton, 'searchOptions'> {
-  const given = Object.entries({maxIterations, tolerance}).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? {} : {searchOptions: given.map(([name]) => name)};
 }
 
 interface Settings {
@@ -88,56 +66,66 @@ export interface Pair {
   readonly y: Float64Array;
 }
 
-function* iterate(
-  problem: EvaluatedProblem,
-  x: Float64Array,
-  settings: Settings,
-  report: Report,
-): Evaluation<LeastSquaresResult> {
-  const cost = new Cost(problem);
-  let point = yield* cost.start(x);
-  let pairs: Pair[] = [];
-  const history = [descentIteration(0, point, 0)];
-  yield* report(history[0]);
-  let status: LeastSquaresStatus | undefined = relativeGradient(point) <= settings.gradient ? 'gradient' : undefined;
-  while (status === undefined && history.length <= settings.maxIterations) {
-    const direction = descentDirection(point, pairs);
-    const next = yield* wolfeSearch(trial => cost.at(trial), point, direction, firstLength(point, pairs));
-    if (next === undefined && pairs.length > 0) {
-      pairs = []; // the memory misled; from here along the gradient
-      continue;
-    }
-    if (next !== undefined)
-      pairs = remembered(
-        pairs,
-        {s: along(next.x, -1, point.x), y: along(next.gradient, -1, point.gradient)},
-        settings.memory,
-      );
-    const before = point;
-    const isStalled = (): boolean => before.cost - point.cost <= settings.cost * Math.abs(point.cost);
-    point = next ?? point;
-    if (isStalled() && problem.kinked === true) {
-      point = (yield* alongCoordinate(cost, point)) ?? point;
-      pairs = [];
-    }
-    if (point !== before) {
-      history.push(descentIteration(history.length, point, relativeStep(before.x, point.x)));
-      yield* report(history[history.length - 1]);
-    }
-    if (relativeGradient(point) <= settings.gradient) status = 'gradient';
-    else if (isStalled()) status = 'cost';
-  }
-  return yield* cost.result(point, {status: status ?? 'max-iterations', message: messageOf(status, settings)}, history);
+interface State extends SearchState {
+  readonly point: CostPoint;
+  readonly pairs: readonly Pair[];
 }
 
+const searchBy = (settings: Settings): Search<State> => ({
+  maxSteps: settings.maxIterations,
+
+  *init(evaluator, x) {
+    const point = yield* evaluator.start(x, evaluator.costPoint(x));
+    const status = relativeGradient(point) <= settings.gradient ? 'gradient' : undefined;
+    return {point, pairs: [], taken: descentStep(point, 0), status};
+  },
+
+  *step(evaluator, {point: from, pairs: known}) {
+    let pairs = known;
+    let next = yield* lineSearch(evaluator, from, descentDirection(from, pairs), firstLength(from, pairs));
+    if (next === undefined && pairs.length > 0) {
+      pairs = []; // the memory misled; from here along the gradient
+      next = yield* lineSearch(evaluator, from, descentDirection(from, pairs), firstLength(from, pairs));
+    }
+    if (next !== undefined) {
+      const pair = {s: along(next.x, -1, from.x), y: along(next.gradient, -1, from.gradient)};
+      pairs = remembered(pairs, pair, settings.memory);
+    }
+    const isStalled = (at: CostPoint): boolean => from.cost - at.cost <= settings.cost * Math.abs(at.cost);
+    let point = next ?? from;
+    if (isStalled(point) && evaluator.problem.kinked === true) {
+      point = (yield* alongCoordinate(evaluator, point)) ?? point;
+      pairs = [];
+    }
+    return {
+      point,
+      pairs,
+      taken: point === from ? undefined : descentStep(point, relativeStep(from.x, point.x)),
+      status: relativeGradient(point) <= settings.gradient ? 'gradient' : isStalled(point) ? 'cost' : undefined,
+    };
+  },
+
+  *end(evaluator, {point, status = 'max-iterations'}, [{cost}]) {
+    return yield* endOfDescent(evaluator, point, {status, message: messageOf(status, settings)}, cost);
+  },
+});
+
+const lineSearch = (
+  evaluator: Evaluator,
+  from: CostPoint,
+  direction: Float64Array,
+  first: number,
+): Evaluation<CostPoint | undefined> =>
+  wolfeSearch(x => evaluator.trial(evaluator.costPoint(x)), from, direction, first);
+
 /** In a kink of the cost the gradient leads nowhere, but along some coordinate there may be a way down. */
-function* alongCoordinate(cost: Cost, point: CostPoint): Evaluation<CostPoint | undefined> {
+function* alongCoordinate(evaluator: Evaluator, point: CostPoint): Evaluation<CostPoint | undefined> {
   let best: CostPoint | undefined;
   for (const [i, slope] of point.gradient.entries()) {
     if (slope === 0) continue;
     const direction = new Float64Array(point.x.length);
     direction[i] = -Math.sign(slope);
-    const next = yield* wolfeSearch(trial => cost.at(trial), point, direction, Math.min(1, 1 / Math.abs(slope)));
+    const next = yield* lineSearch(evaluator, point, direction, Math.min(1, 1 / Math.abs(slope)));
     if (next !== undefined && next.cost < (best ?? point).cost) best = next;
   }
   return best;
@@ -170,7 +158,7 @@ export function remembered(pairs: readonly Pair[], pair: Pair, memory: number): 
   return dot(pair.s, pair.y) > Number.EPSILON * dot(pair.y, pair.y) ? [...pairs, pair].slice(-memory) : [...pairs];
 }
 
-function messageOf(status: LeastSquaresStatus | undefined, settings: Settings): string {
+function messageOf(status: EndStatus, settings: Settings): string {
   if (status === 'gradient')
     return (
       'Converged: no coordinate changes the cost to first order any more (relative gradient at most '

@@ -3,7 +3,7 @@
  * an end back. A method that was made here waits for the simulations behind an evaluation wherever they are made
  * (evaluation.ts).
  */
-import {evaluate, known, type Evaluation} from './evaluation.js';
+import {known, type Evaluation} from './evaluation.js';
 import type {Factorization} from './row-qr.js';
 import {RowQr} from './row-qr.js';
 
@@ -153,26 +153,3 @@ export class Stopped extends Error {}
 
 /** A report that tells nobody. */
 export const silent: Report = () => known(undefined);
-
-/** A method from its iteration with these settings. */
-export function methodOf(name: string, settings: object, steps: MethodSteps): LeastSquaresMethod {
-  const method: LeastSquaresMethod & {readonly steps: MethodSteps} = {
-    name,
-    settings,
-    steps,
-    minimize: (problem, start, onIteration) =>
-      evaluate(steps(evaluated(problem), start, iteration => known(onIteration?.(iteration)))),
-  };
-  return method;
-}
-
-function evaluated(problem: LeastSquaresProblem): EvaluatedProblem {
-  const {residuals, gradient} = problem;
-  return {
-    magnitude: problem.magnitude,
-    bound: x => problem.bound?.(x),
-    linearize: x => known(problem.linearize(x)),
-    ...(residuals === undefined ? {} : {residuals: x => known(residuals.call(problem, x))}),
-    ...(gradient === undefined ? {} : {gradient: x => known(gradient.call(problem, x))}),
-  };
-}

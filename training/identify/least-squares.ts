@@ -6,85 +6,50 @@
  * small steps count only at a minimum (convergence.ts), for damping makes any step small.
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
-import {OptionError} from '../../lib/errors.js';
-import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {nonNegative, optional, positive, readBy, readOptions, whole, type Options} from '../../lib/checks.js';
 import {GAUSS_NEWTON_OFFSET, isMinimum, isNegligible, offsetOf} from './convergence.js';
 import type {Evaluation} from './evaluation.js';
-import {isFailedSimulation} from './failed-simulation.js';
-import {
-  denseFactor,
-  factorized,
-  isConverged,
-  methodOf,
-  type EndStatus,
-  type EvaluatedProblem,
-  type Factorized,
-  type LeastSquaresIteration,
-  type LeastSquaresMethod,
-  type LeastSquaresResult,
-  type Linearization,
-  type Report,
-} from './least-squares-problem.js';
+import {boundMessage, methodOf, type Ending, type Evaluator, type Point, type Search} from './iteration.js';
+import type {EndStatus, LeastSquaresIteration, LeastSquaresMethod} from './least-squares-problem.js';
 import type {Factorization} from './row-qr.js';
 
-/** Options of `levenbergMarquardt`. */
-export interface LevenbergMarquardtOptions {
-  readonly tolerance?: {
-    /**
-     * Cosine between residuals and columns. In a fit of m residuals, cosine·√m is how many standard errors a
-     * parameter still has to go: the default 1e-10 leaves 3e-8 of one at m = 1e5.
-     */
-    readonly gradient?: number;
-    /** ‖Dδ‖ / ‖Dx‖; default 1e-10. */
-    readonly step?: number;
-    /** Predicted and actual reduction over the cost; default 1e-12: √(1e-12·m) is 3e-4 standard errors at m = 1e5. */
-    readonly cost?: number;
-  };
+const tolerances = {
+  /**
+   * Cosine between residuals and columns. In a fit of m residuals, cosine·√m is how many standard errors a
+   * parameter still has to go: the default 1e-10 leaves 3e-8 of one at m = 1e5.
+   */
+  gradient: optional(nonNegative, 1e-10),
+  /** ‖Dδ‖ / ‖Dx‖; default 1e-10. */
+  step: optional(nonNegative, 1e-10),
+  /** Predicted and actual reduction over the cost; default 1e-12: √(1e-12·m) is 3e-4 standard errors at m = 1e5. */
+  cost: optional(nonNegative, 1e-12),
+};
+
+const methodOptions = {
+  tolerance: optional(
+    readBy((given: Options<typeof tolerances>, name) => readOptions(given, tolerances, name)),
+    {},
+  ),
   /**
    * Number of trial steps, including rejected ones; default 200: the slowest of NIST's regressions in the tests needs
    * 142.
    */
-  readonly maxIterations?: number;
+  maxIterations: optional(whole, 200),
   /**
    * Initial μ, relative to the scaled JᵀJ, whose diagonal is 1. Default 1e-3 (Nielsen: 1e-6 for a start known to be
    * good, 1 for a bad one).
    */
-  readonly damping?: number;
-}
+  damping: optional(positive, 1e-3),
+};
+
+/** Options of `levenbergMarquardt`. @interface */
+export type LevenbergMarquardtOptions = Options<typeof methodOptions>;
 
 /** A method for `identify`, or by itself: `levenbergMarquardt().minimize(problem, start)`. */
 export function levenbergMarquardt(options: LevenbergMarquardtOptions = {}): LeastSquaresMethod {
-  refuseUnknownOptions(options, {tolerance: object, maxIterations: whole, damping: any}, 'levenbergMarquardt');
-  refuseUnknownOptions(options.tolerance ?? {}, {gradient: any, step: any, cost: any}, 'levenbergMarquardt: tolerance');
-  const settings = settingsOf(options);
-  return methodOf('levenbergMarquardt', settings, (problem, start, report) =>
-    iterate(problem, start, settings, report),
-  );
-}
-
-/** A point that has been evaluated: everything the next step needs. */
-interface Point extends Linearization {
-  readonly x: Float64Array;
-  readonly cost: number;
-  readonly factor: Factorization;
-}
-
-/** Nielsen's state: μ, and the factor ν by which the next failure raises it. */
-export interface Damping {
-  readonly mu: number;
-  readonly nu: number;
-}
-
-interface Trial {
-  readonly delta: Float64Array;
-  /** ‖Dδ‖, and ‖Dδ‖ / ‖Dx‖. */
-  readonly move: number;
-  readonly step: number;
-  /** Reductions of the cost: foreseen by the linear model, and found (NaN where the trial failed). */
-  readonly predicted: number;
-  readonly actual: number;
-  readonly next?: Point;
-  readonly failure?: string;
+  const {tolerance, maxIterations, damping} = readOptions(options, methodOptions, 'levenbergMarquardt');
+  const settings: Settings = {...tolerance, maxIterations, damping};
+  return methodOf('levenbergMarquardt', settings, searchBy(settings));
 }
 
 interface Settings {
@@ -95,80 +60,81 @@ interface Settings {
   readonly damping: number;
 }
 
+/** What a search knows after a step. */
+interface State {
+  readonly point: Point;
+  /** Moré's D. */
+  readonly scale: Float64Array;
+  readonly damping: Damping;
+  /** The cost at the start, by which costs are judged. */
+  readonly first: number;
+  readonly taken: Omit<LeastSquaresIteration, 'iteration' | 'cost' | 'x'>;
+  readonly status?: EndStatus;
+}
+
+/** Nielsen's state: μ, and the factor ν by which the next failure raises it. */
+export interface Damping {
+  readonly mu: number;
+  readonly nu: number;
+}
+
+interface Trial {
+  /** ‖Dδ‖, and ‖Dδ‖ / ‖Dx‖. */
+  readonly move: number;
+  readonly step: number;
+  /** Reductions of the cost: foreseen by the linear model, and found (NaN where the trial failed). */
+  readonly predicted: number;
+  readonly actual: number;
+  readonly next?: Point;
+  readonly failure?: string;
+}
+
 /** Below the square of roundoff, damping has no effect on a solution by QR; it is kept from underflowing. */
 const LEAST_DAMPING = Number.EPSILON ** 2;
 
-function* iterate(
-  problem: EvaluatedProblem,
-  start: ArrayLike<number>,
-  settings: Settings,
-  report: Report,
-): Evaluation<LeastSquaresResult> {
-  const evaluator = new Evaluator(problem);
-  let point = yield* evaluator.start(Float64Array.from(start));
-  let scale = largerNorms(new Float64Array(point.x.length), point.factor);
-  let damping: Damping = {mu: settings.damping, nu: 2};
-  const leastCost = Number.EPSILON ** 2 * point.cost; // residuals that are the start's roundoff
-  const history: LeastSquaresIteration[] = [
-    {
-      iteration: 0,
-      cost: point.cost,
-      x: point.x,
-      accepted: true,
-      gradient: gradientCosine(point),
-      step: 0,
-      damping: damping.mu,
-      gainRatio: NaN,
-    },
-  ];
-  yield* report(history[0]);
-  const reference = Math.max(point.cost, problem.magnitude ?? 0);
-  /** Of a step that was short: whether that means anything. */
-  const judged = (status: 'step' | 'cost'): EndStatus | undefined => {
-    if (
-      isMinimum(
-        offsetOf(point.factor, point.residuals, point.x),
-        {start: reference, end: point.cost},
-        {offset: GAUSS_NEWTON_OFFSET, step: settings.step},
-      )
-    )
-      return status;
-    if (problem.bound?.(point.x) !== undefined) return 'bound';
-    return status === 'step' ? 'no-progress' : undefined; // a cost that hardly falls may fall by longer steps again
-  };
-  /** Where a coordinate has run off, residuals do not depend on it any more, and a gradient of zero says nothing. */
-  const statusAt = (): EndStatus | undefined => {
-    const found = statusOfPoint(point, leastCost, settings);
-    return found === 'gradient' && problem.bound?.(point.x) !== undefined ? 'bound' : found;
-  };
-  let status = problem.bound?.(point.x) === undefined ? statusAt() : 'bound';
-  while (status === undefined && history.length <= settings.maxIterations) {
-    const trial = yield* tryStep(evaluator, point, scale, damping.mu);
+const searchBy = (settings: Settings): Search<State> => ({
+  maxSteps: settings.maxIterations,
+
+  *init(evaluator, x) {
+    const point = yield* evaluator.start(x, evaluator.point(x));
+    const damping = {mu: settings.damping, nu: 2};
+    const bound = evaluator.problem.bound?.(x);
+    return {
+      point,
+      scale: largerNorms(new Float64Array(x.length), point.factor),
+      damping,
+      first: point.cost,
+      taken: {accepted: true, gradient: gradientCosine(point), step: 0, damping: damping.mu, gainRatio: NaN},
+      status: bound === undefined ? statusAt(evaluator, point, point.cost, settings) : 'bound',
+    };
+  },
+
+  *step(evaluator, {point: from, scale, damping, first}) {
+    const trial = yield* tryStep(evaluator, from, scale, damping.mu);
     const gainRatio = trial.actual / trial.predicted;
     const accepted = trial.next !== undefined && trial.actual > 0;
-    const {mu} = damping;
-    damping = nextDamping(damping, accepted ? gainRatio : NaN);
-    if (accepted) {
-      point = trial.next!;
-      scale = largerNorms(scale, point.factor);
-    }
-    history.push({
-      iteration: history.length,
-      cost: point.cost,
-      x: point.x,
-      accepted,
-      gradient: gradientCosine(point),
-      step: trial.step,
-      damping: mu,
-      gainRatio,
-      failure: trial.failure,
-    });
-    yield* report(history[history.length - 1]);
-    const short = statusOfTrial(trial, point, reference, settings);
-    status = statusAt() ?? (short === undefined ? undefined : judged(short));
-  }
-  return resultOf(point, status ?? 'max-iterations', history, evaluator, settings, problem.bound?.(point.x));
-}
+    const point = accepted ? trial.next : from;
+    return {
+      point,
+      scale: accepted ? largerNorms(scale, point.factor) : scale,
+      damping: nextDamping(damping, accepted ? gainRatio : NaN),
+      first,
+      taken: {
+        accepted,
+        gradient: gradientCosine(point),
+        step: trial.step,
+        damping: damping.mu,
+        gainRatio,
+        failure: trial.failure,
+      },
+      status: statusAt(evaluator, point, first, settings) ?? statusOfTrial(evaluator, trial, point, first, settings),
+    };
+  },
+
+  *end({problem}, {point, status = 'max-iterations', taken}): Evaluation<Ending> {
+    return {point, status, message: messageOf(status, settings, taken.failure, problem.bound?.(point.x))};
+  },
+});
 
 function* tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: number): Evaluation<Trial> {
   const delta = point.factor.damped(scale, mu);
@@ -176,10 +142,18 @@ function* tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: n
   const step = move / scaledNorm(scale, point.x);
   const predicted = predictedReduction(point.factor, scale, delta, mu);
   const x = point.x.map((xi, i) => xi + delta[i]);
-  const {value: next, failure} = yield* evaluator.at(x, residuals => reduction(point.residuals, residuals) > 0);
-  if (next === undefined) return {delta, move, step, predicted, actual: NaN, failure};
-  const actual = reduction(point.residuals, next.residuals);
-  return {delta, move, step, predicted, actual, next: 'factor' in next ? next : undefined};
+  const next = yield* evaluator.trial(worthwhile(evaluator, point, x));
+  if (next === undefined) return {move, step, predicted, actual: NaN, failure: evaluator.failure};
+  if (next instanceof Float64Array) return {move, step, predicted, actual: reduction(point.residuals, next)};
+  return {move, step, predicted, actual: reduction(point.residuals, next.residuals), next};
+}
+
+/** The point at x; only its residuals where these can be had alone and are not smaller. */
+function* worthwhile(evaluator: Evaluator, from: Point, x: Float64Array): Evaluation<Point | Float64Array | string> {
+  const residuals = yield* evaluator.residualsAt(x);
+  if (typeof residuals === 'string') return residuals;
+  if (residuals !== undefined && !(reduction(from.residuals, residuals) > 0)) return residuals;
+  return yield* evaluator.point(x);
 }
 
 /** ½‖r‖² − ½‖r + Jδ‖² = ½ δᵀ(μD²δ − Jᵀr), for δ solves (JᵀJ + μD²)δ = −Jᵀr; both terms are positive. */
@@ -208,19 +182,28 @@ export function nextDamping({mu, nu}: Damping, gainRatio: number): Damping {
   return {mu: Math.max(mu * Math.max(1 / 3, 1 - (2 * gainRatio - 1) ** 3), LEAST_DAMPING), nu: 2};
 }
 
-function statusOfPoint(point: Point, leastCost: number, {gradient}: Settings): EndStatus | undefined {
-  if (point.cost <= leastCost) return 'zero-residual';
-  return gradientCosine(point) <= gradient ? 'gradient' : undefined;
+/** Where a coordinate has run off, residuals do not depend on it any more, and a gradient of zero says nothing. */
+function statusAt({problem}: Evaluator, point: Point, first: number, {gradient}: Settings): EndStatus | undefined {
+  if (point.cost <= Number.EPSILON ** 2 * first) return 'zero-residual'; // residuals that are the start's roundoff
+  if (!(gradientCosine(point) <= gradient)) return undefined;
+  return problem.bound?.(point.x) === undefined ? 'gradient' : 'bound';
 }
 
+/** Whether a short step means that the search ends. */
 function statusOfTrial(
+  {problem}: Evaluator,
   {move, step, predicted, actual}: Trial,
-  {cost}: Point,
-  reference: number,
+  {factor, residuals, x, cost}: Point,
+  first: number,
   settings: Settings,
-): 'step' | 'cost' | undefined {
-  if (step <= settings.step || isNegligible(move, {start: reference, end: cost}, settings.step)) return 'step';
-  return predicted <= settings.cost * cost && Math.abs(actual) <= settings.cost * cost ? 'cost' : undefined;
+): EndStatus | undefined {
+  const costs = {start: Math.max(first, problem.magnitude ?? 0), end: cost};
+  const short = step <= settings.step || isNegligible(move, costs, settings.step);
+  if (!short && !(predicted <= settings.cost * cost && Math.abs(actual) <= settings.cost * cost)) return undefined;
+  const tolerance = {offset: GAUSS_NEWTON_OFFSET, step: settings.step};
+  if (isMinimum(offsetOf(factor, residuals, x), costs, tolerance)) return short ? 'step' : 'cost';
+  if (problem.bound?.(x) !== undefined) return 'bound';
+  return short ? 'no-progress' : undefined; // a cost that hardly falls may fall by longer steps again
 }
 
 /** Greatest |J_jᵀr| / (‖J_j‖‖r‖); a column of zeros, a parameter without influence, is orthogonal to everything. */
@@ -241,109 +224,7 @@ function scaledNorm(scale: Float64Array, x: Float64Array): number {
   return x.reduce((norm, xi, i) => Math.hypot(norm, scale[i] * xi), 0);
 }
 
-/** Evaluates the problem, counts, and turns what a simulation may legitimately throw into a value. */
-class Evaluator {
-  residuals = 0;
-  jacobians = 0;
-  failed = 0;
-  /** Why the last trial that failed did. */
-  failure: string | undefined;
-
-  constructor(private readonly problem: EvaluatedProblem) {}
-
-  /** The start has to be evaluable: its failure is the caller's. */
-  *start(x: Float64Array): Evaluation<Point> {
-    const bad = x.findIndex(xi => !Number.isFinite(xi));
-    if (bad >= 0)
-      throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, {x});
-    this.jacobians++;
-    const at = yield* this.problem.linearize(x);
-    const failure = at === undefined ? 'the problem cannot be evaluated there' : notFinite(at);
-    if (at === undefined || failure !== undefined) {
-      throw new OptionError(
-        'start-not-evaluable',
-        `The least-squares problem has no value at its start: ${failure}. Choose another guess.`,
-        {x},
-      );
-    }
-    return pointOf(x, at);
-  }
-
-  /** The point at x; only its residuals where `problem.residuals` exists and they are not `worthwhile`. */
-  *at(
-    x: Float64Array,
-    worthwhile: (residuals: Float64Array) => boolean,
-  ): Evaluation<{value?: Point | {residuals: Float64Array}; failure?: string}> {
-    try {
-      if (this.problem.residuals !== undefined) {
-        this.residuals++;
-        const residuals = yield* this.problem.residuals(x);
-        const failure = residuals === undefined ? 'the problem cannot be evaluated there' : notFinite({residuals});
-        if (residuals === undefined || failure !== undefined) return this.fail(failure);
-        if (!worthwhile(residuals)) return {value: {residuals}};
-      }
-      this.jacobians++;
-      const at = yield* this.problem.linearize(x);
-      const failure = at === undefined ? 'the problem cannot be evaluated there' : notFinite(at);
-      return at === undefined || failure !== undefined ? this.fail(failure) : {value: pointOf(x, at)};
-    } catch (error) {
-      if (isFailedSimulation(error)) return this.fail(error.message);
-      throw error;
-    }
-  }
-
-  private fail(failure = 'unknown'): {failure: string} {
-    this.failed++;
-    this.failure = failure;
-    return {failure};
-  }
-}
-
-function notFinite({
-  residuals,
-  jacobian = new Float64Array(),
-  factor,
-}: {
-  residuals: Float64Array;
-  jacobian?: Float64Array;
-  factor?: Factorization;
-}): string | undefined {
-  const row = residuals.findIndex(value => !Number.isFinite(value));
-  if (row >= 0) return `residual ${row} is ${residuals[row]}`;
-  const column = factor?.columnNorms().findIndex(value => !Number.isFinite(value)) ?? -1;
-  if (column >= 0) return `a derivative with respect to parameter ${column} is not finite`;
-  const entry = jacobian.findIndex(value => !Number.isFinite(value));
-  if (entry < 0) return undefined;
-  const p = jacobian.length / residuals.length;
-  return (
-    `the derivative of residual ${Math.floor(entry / p)} with respect to parameter ${entry % p} is `
-    + `${jacobian[entry]}`
-  );
-}
-
-function pointOf(x: Float64Array, at: Linearization | Factorized): Point {
-  const {residuals} = at;
-  if ('jacobian' in at && at.jacobian.length !== residuals.length * x.length) {
-    throw new OptionError(
-      'jacobian-shape',
-      `${residuals.length} residuals of ${x.length} parameters need a Jacobian of ${residuals.length * x.length} `
-        + `entries, not ${at.jacobian.length}.`,
-    );
-  }
-  let cost = 0;
-  for (const value of residuals) cost += value * value;
-  return {x, ...factorized(at, x.length), cost: cost / 2};
-}
-
-function resultOf(
-  point: Point,
-  status: EndStatus,
-  history: readonly LeastSquaresIteration[],
-  {residuals, jacobians, failed, failure: lastFailure}: Evaluator,
-  settings: Settings,
-  bound: string | undefined,
-): LeastSquaresResult {
-  const failure = history[history.length - 1].failure;
+function messageOf(status: EndStatus, settings: Settings, failure?: string, bound?: string): string {
   const because =
     failure === undefined
       ? 'did not lower the cost, though its gradient is not zero'
@@ -357,42 +238,10 @@ function resultOf(
     'zero-residual': 'Converged: the model fits the data to roundoff.',
     'no-progress': `Not converged: the steps became smaller than ${settings.step} of the parameters and still ${because}.`,
     bound: boundMessage(bound),
-    'max-iterations': `Not converged after ${settings.maxIterations} steps: start nearer, or allow more, method: levenbergMarquardt({maxIterations: ${2 * settings.maxIterations}}). If the cost hardly fell in the last ones (history), the data do not determine all parameters: give them priors.`,
+    'max-iterations':
+      `Not converged after ${settings.maxIterations} steps: start nearer, or allow more, method: `
+      + `levenbergMarquardt({maxIterations: ${2 * settings.maxIterations}}). If the cost hardly fell in the last ones `
+      + '(history), the data do not determine all parameters: give them priors.',
   };
-  return {
-    ...point,
-    factor: denseFactor(point.factor),
-    status,
-    converged: isConverged(status),
-    message: sentences[status],
-    history,
-    evaluations: {residuals, jacobians, failed, failure: lastFailure},
-  };
-}
-
-export const boundMessage = (bound = 'a coordinate diverges to infinity'): string =>
-  `Not converged: there is no minimum within the bounds, because ${bound}.`;
-
-function settingsOf({tolerance = {}, maxIterations = 200, damping = 1e-3}: LevenbergMarquardtOptions): Settings {
-  const settings = {
-    gradient: tolerance.gradient ?? 1e-10,
-    step: tolerance.step ?? 1e-10,
-    cost: tolerance.cost ?? 1e-12,
-    maxIterations,
-    damping,
-  };
-  for (const [name, value] of Object.entries(settings)) {
-    const least = name === 'damping' ? 'positive' : 'not negative';
-    if (!nonNegative.test(value) || (name === 'damping' && value === 0)) {
-      throw new OptionError(
-        'least-squares-option',
-        `levenbergMarquardt: ${name} is ${value}, but must be finite and ${least}.`,
-        {
-          name,
-          value,
-        },
-      );
-    }
-  }
-  return settings;
+  return sentences[status];
 }

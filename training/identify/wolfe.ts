@@ -4,7 +4,7 @@
  * 3.6, with the cubic of eq. 3.59). A length at which the simulation fails, or gives no finite numbers, counts as too
  * long.
  */
-import type {CostPoint} from './descent.js';
+import type {CostPoint} from './iteration.js';
 import {evaluate as here, known, type Evaluation} from './evaluation.js';
 import {along, dot} from './descent.js';
 

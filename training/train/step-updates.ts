@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Executable} from '../../lib/internal.js';
 import {compilePrograms} from '../../lib/index.js';
 import {StiffgradError} from '../../lib/errors.js';
-import type {CostPoint} from '../identify/descent.js';
+import type {CostPoint} from '../identify/iteration.js';
 import type {Pair} from '../identify/lbfgs.js';
 import {descentDirection, firstLength, remembered} from '../identify/lbfgs.js';
 import {along} from '../identify/descent.js';

@@ -223,8 +223,11 @@ describe('least squares', () => {
     });
 
     it('options out of range', () => {
-      expect(() => levenbergMarquardt({damping: 0})).to.throw(OptionError, /damping is 0/);
-      expect(() => levenbergMarquardt({tolerance: {step: -1}})).to.throw(OptionError, /step is -1/);
+      expect(() => levenbergMarquardt({damping: 0})).to.throw(OptionError, /damping must be a positive number, not 0/);
+      expect(() => levenbergMarquardt({tolerance: {step: -1}})).to.throw(
+        OptionError,
+        /step must be a number of at least 0, not -1/,
+      );
     });
   });
 

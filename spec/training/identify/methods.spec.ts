@@ -117,7 +117,7 @@ describe('methods of identify', () => {
       };
       expect(lbfgs().minimize(wall, [-50]).x[0]).to.be.closeTo(2.9, 1e-9);
       expect(() => lbfgs().minimize(wall, [4])).to.throw(OptionError, /no value at its start/);
-      expect(() => lbfgs({memory: 0})).to.throw(OptionError, /memory is 0/);
+      expect(() => lbfgs({memory: 0})).to.throw(OptionError, /memory must be a whole number of at least 1, not 0/);
     });
   });
 
@@ -154,7 +154,7 @@ describe('methods of identify', () => {
       );
     expect(message).to.match(/Adam made its 250 iterations/);
     expect(history).to.have.length(251);
-    expect(() => adam({rate: -1})).to.throw(OptionError, /rate is -1/);
+    expect(() => adam({rate: -1})).to.throw(OptionError, /rate must be a positive number, not -1/);
   });
 
   it('the gradient of a fit is Jᵀr, for mechanics with observations and for an ode, over several records', () => {
