@@ -12,9 +12,9 @@ import {Fit} from '../identify/fit.js';
 import {sourceOf, uncertaintyOf, type FitResult} from '../identify/identification.js';
 import {isDensity, modelOf} from '../identify/density.js';
 import {isRobust, type Noise} from '../identify/noise.js';
-import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
+import {computed, heldProblem, sweepCheck, type HeldProblem} from '../identify/part.js';
 import {quantile} from '../identify/quantiles.js';
-import type {Channel, CheckedRecord} from '../identify/records.js';
+import {eachChannel, widthOf, type Channel, type CheckedRecord} from '../identify/records.js';
 import {chainSeeds} from './sample-density.js';
 import {attempt, type FitProblem} from '../identify/solve.js';
 
@@ -110,7 +110,8 @@ export async function bootstrap(
   if (errors === 'model' && modelOf(problem.noise).name === 'huber')
     throw new OptionError(
       'bad-option',
-      "bootstrap: huber() bounds what outliers do and does not say how they are distributed, so there is no model to draw errors from: use errors: 'residuals'.",
+      'bootstrap: huber() bounds what outliers do and does not say how they are distributed, so there is no model to '
+        + "draw errors from: use errors: 'residuals'.",
       {option: 'errors'},
     );
   const {noise, uncertainty} = found;
@@ -122,10 +123,7 @@ export async function bootstrap(
   };
   const parts = chainSeeds(replicates, seed).map((own, number): ReplicateData => ({...shared, number, seed: own}));
   const held = heldProblem(problem, fit);
-  const all: Replicate[] = [];
-  if (sweep !== undefined) all.push(...(await swept<Replicate>(sweep, 'replicate', held, parts)));
-  else for (const part of parts) all.push(await replicate(held, part));
-  return bootstrapOf(fit, record.x, all);
+  return bootstrapOf(fit, record.x, await computed(sweep, 'replicate', held, parts, replicate));
 }
 
 function usualErrors(problem: FitProblem): 'model' | 'residuals' {
@@ -202,29 +200,25 @@ function remade(problem: FitProblem, fit: Fit, data: ReplicateData): CheckedReco
   const widened = Math.sqrt(observations / Math.max(observations - x.length, 1));
   let first = 0;
   return fit.measured.map((record, r) => {
-    const width = record.channels.reduce((sum, {outputs}) => sum + outputs, 0);
+    const width = widthOf(record.channels);
     const rows = record.t.length * width;
     const errors =
       data.errors === 'model'
         ? drawn(random, record.t.length, width, noise, data)
         : shuffled(random, residuals.subarray(first, first + rows), record, width, data.block).map(e => widened * e);
     first += rows;
-    let offset = 0;
-    const channels = record.channels.map((channel): Channel => {
-      const {simulated, measured, weights, outputs} = channel;
+    const channels: Channel[] = [];
+    eachChannel(record.channels, (channel, rowOf) => {
+      const {simulated, weights} = channel;
       const exact = trajectories[r].values(simulated);
-      const at = offset;
-      offset += outputs;
-      return {
-        ...channel,
-        measured: measured.map((value, i) => {
-          if (weights[i] === 0) return value;
-          const read = exact[i] + errors[Math.floor(i / outputs) * width + at + (i % outputs)] / weights[i];
-          if (step === undefined) return read;
-          // The converter's levels are those that it read.
-          return value + (step * Math.round(((read - value) * weights[i]) / step)) / weights[i];
-        }),
-      };
+      const measured = channel.measured.map((value, i) => {
+        if (weights[i] === 0) return value;
+        const read = exact[i] + errors[rowOf(i)] / weights[i];
+        if (step === undefined) return read;
+        // The converter's levels are those that it read.
+        return value + (step * Math.round(((read - value) * weights[i]) / step)) / weights[i];
+      });
+      channels.push({...channel, measured});
     });
     trajectories[r].dispose();
     return {...record, channels};

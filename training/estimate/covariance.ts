@@ -52,7 +52,9 @@ export function requireRoot(matrix: Float64Array, size: number, what: string): F
   if (root === undefined)
     throw new OptionError(
       'not-a-covariance',
-      `${what} is not a covariance: ${bad < 0 ? 'it must be symmetric, and no direction may have a negative variance' : `a number of it is ${matrix[bad]}`}.`,
+      bad < 0
+        ? `${what} is not a covariance: it must be symmetric, and no direction may have a negative variance.`
+        : `${what} is not a covariance: a number of it is ${matrix[bad]}.`,
       {option: what},
     );
   return root;

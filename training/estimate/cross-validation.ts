@@ -9,8 +9,9 @@ import {count, optional, readOptions, whole, type Options} from '../../lib/check
 import {Fit} from '../identify/fit.js';
 import {sourceOf, type FitResult, type Identification} from '../identify/identification.js';
 import {identifyFit, identifyWith} from '../identify/identify.js';
-import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
+import {computed, heldProblem, sweepCheck, type HeldProblem} from '../identify/part.js';
 import type {Channel, CheckedRecord, MeasuredRecord} from '../identify/records.js';
+import {goodnessOfFit, together} from '../report/residual-statistics.js';
 
 const foldOptions = {
   /** Default 5, or the number of records if that is smaller. */
@@ -77,9 +78,7 @@ export async function crossValidate(
   const held = heldProblem(problem, fit);
   const {starts = 1, seed = 1} = problem;
   const parts = foldsOf(fit.measured, asked.folds).map(one => ({...one, warmUp, starts, seed}));
-  const folds: Fold[] = [];
-  if (sweep !== undefined) folds.push(...(await swept<Fold>(sweep, 'fold', held, parts)));
-  else for (const part of parts) folds.push(await fold(held, part));
+  const folds = await computed(sweep, 'fold', held, parts, fold);
   const total = folds.reduce((sum, {samples}) => sum + samples, 0);
   const lost = folds.filter(({converged}) => !converged).map(({leftOut}) => leftOut);
   return {
@@ -137,7 +136,7 @@ async function withoutRecords({problem, fit}: HeldProblem, data: FoldData): Prom
   const judged = await found.validate(named.filter(out), {warmUp: data.warmUp});
   const numbers = judged.flatMap(({series}) => series);
   return {
-    ...errorOf(numbers.map(({measured, simulated}) => [measured, simulated] as const)),
+    ...errorOf(numbers),
     leftOut: named
       .filter(out)
       .map(({name}) => name)
@@ -160,7 +159,7 @@ async function withoutSamples({problem, fit}: HeldProblem, {from, to}: FoldData)
   const pairs = record.channels.map(({simulated, measured, weights, outputs}) => {
     const series = path.values(simulated);
     const kept = Array.from({length: (to - from) * outputs}, (_, i) => from * outputs + i).filter(i => weights[i] > 0);
-    return [Float64Array.from(kept, i => measured[i]), Float64Array.from(kept, i => series[i])] as const;
+    return {measured: Float64Array.from(kept, i => measured[i]), simulated: Float64Array.from(kept, i => series[i])};
   });
   for (const trajectory of found.trajectories) trajectory.dispose();
   return {
@@ -172,11 +171,9 @@ async function withoutSamples({problem, fit}: HeldProblem, {from, to}: FoldData)
   };
 }
 
-function errorOf(pairs: readonly (readonly [Float64Array, Float64Array])[]): {rmse: number; samples: number} {
-  let [squares, samples] = [0, 0];
-  for (const [measured, simulated] of pairs) {
-    measured.forEach((value, i) => (squares += (value - simulated[i]) ** 2));
-    samples += measured.length;
-  }
-  return {rmse: Math.sqrt(squares / Math.max(samples, 1)), samples};
+function errorOf(
+  pairs: readonly {readonly measured: Float64Array; readonly simulated: Float64Array}[],
+): Pick<Fold, 'rmse' | 'samples'> {
+  const {rmse, samples} = together(pairs.map(({measured, simulated}) => goodnessOfFit(measured, simulated)));
+  return {rmse: samples === 0 ? 0 : rmse, samples};
 }

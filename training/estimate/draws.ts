@@ -52,12 +52,13 @@ const FEWEST = 4;
 /** Each chain's halves; an odd draw in the middle is left out. */
 function split(chains: Chains): Float64Array[] {
   const odd = chains.findIndex(({length}) => length !== chains[0].length);
-  if (chains.length === 0 || odd >= 0)
-    throw new ShapeError(
-      'chains',
-      `Statistics of draws need one or more chains of the same length; ${odd < 0 ? 'there is none' : `chain ${odd + 1} has ${chains[odd].length} draws, the first one ${chains[0].length}`}.`,
-      {lengths: chains.map(({length}) => length)},
-    );
+  if (chains.length === 0 || odd >= 0) {
+    const lengths = chains.map(({length}) => length);
+    const found = odd < 0 ? 'there is none' : `chain ${odd + 1} has ${lengths[odd]} draws, the first one ${lengths[0]}`;
+    throw new ShapeError('chains', `Statistics of draws need one or more chains of the same length; ${found}.`, {
+      lengths,
+    });
+  }
   if (chains[0].length < FEWEST || !chains.every(chain => chain.every(Number.isFinite)))
     return chains.map(() => new Float64Array(FEWEST).fill(NaN));
   return chains.flatMap(chain => {

@@ -274,9 +274,7 @@ class Sensitivities {
     if (space.size === 0) throw new OptionError('no-parameters', `${owner}: every parameter is fixed.`);
     this.labels = space.labels;
     this.guess = space.start;
-    this.logarithmic = Object.values(model.parameters)
-      .filter(({kind}) => kind !== 'fixed')
-      .flatMap(({kind, guess}) => Array.from(guess, () => kind === 'positive'));
+    this.logarithmic = space.moving.map(({kind}) => kind === 'positive');
   }
 
   at(x: Float64Array): Relative {
@@ -308,7 +306,8 @@ function imagined(
   if (asked.length === 0 || unknown !== undefined)
     throw new OptionError(
       'no-data',
-      `noise defines which series are measured: give the standard deviation of ${Object.keys(series).join(' or ')}${unknown === undefined ? '' : `, not of ${unknown}`}.`,
+      'noise defines which series are measured: give the standard deviation of '
+        + `${Object.keys(series).join(' or ')}${unknown === undefined ? '' : `, not of ${unknown}`}.`,
       {series: unknown},
     );
   const trajectory = simulateRecord(model, values, experiment);

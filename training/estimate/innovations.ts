@@ -355,8 +355,8 @@ function coloured(record: string, {standardizedInnovations: w, predicted: {t}}: 
     const correlation = cross / square;
     return Math.abs(correlation) * Math.sqrt(count) > COLOURED
       ? `${record}: the innovations of output ${i} are not white (first autocorrelation ${correlation.toFixed(2)}): `
-          + 'the model, or its noise, lacks something that persists from one sample to the next, and the standard errors '
-          + 'are too small or too large.'
+          + 'the model, or its noise, lacks something that persists from one sample to the next, and the standard '
+          + 'errors are too small or too large.'
       : '';
   }).filter(text => text !== '');
 }

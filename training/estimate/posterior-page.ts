@@ -1,5 +1,5 @@
 /** A posterior as text and as a page: a row and two pictures for each parameter, its distribution and its chains. */
-import {nearestName, object, requireValue, shown} from '../../lib/checks.js';
+import {object, requireValue, shown, suggestion} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import type {Chart} from '../report/plot.js';
@@ -71,10 +71,10 @@ export function posteriorCharts(found: Numbers, label: string): Chart[] {
   const {draws, chains} = found;
   if (!Object.hasOwn(draws, label)) {
     const labels = Object.keys(draws);
-    const nearest = nearestName(String(label), labels);
     throw new OptionError(
       'unknown-option',
-      `charts: label must be that of a parameter, ${labels.join(', ')}, not ${shown(label)}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`,
+      `charts: label must be that of a parameter, ${labels.join(', ')}, not ${shown(label)}.`
+        + suggestion(String(label), labels),
       {label},
     );
   }

@@ -9,7 +9,7 @@
  * Journal of Multivariate Analysis 3, 1973), which for order 1 is flat in φ.
  */
 import {OptionError} from '../../lib/errors.js';
-import {oneOf, optional, readOptions, type Options, type OptionValues} from '../../lib/checks.js';
+import {oneOf, optional, readOptions, type Options} from '../../lib/checks.js';
 import {Random} from '../train/random.js';
 import {showing} from '../report/displayed.js';
 import {choleskyFactor} from './nuts-metric.js';
@@ -19,13 +19,13 @@ import {isFailedSimulation} from '../identify/failed-simulation.js';
 import type {Fit} from '../identify/fit.js';
 import {sourceOf, type FitResult} from '../identify/identification.js';
 import type {NoiseState} from '../identify/weighing.js';
-import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
-import type {FitProblem, PartSweep} from '../identify/solve.js';
+import {computed, heldProblem, sweepCheck, type HeldProblem} from '../identify/part.js';
+import type {FitProblem} from '../identify/solve.js';
 import {posteriorCharts, posteriorPage, posteriorText, type Posterior} from './posterior-page.js';
 import {quantile} from '../identify/quantiles.js';
 import {priorWarnings} from '../identify/report-notes.js';
 import type {LogDensity} from './nuts.js';
-import {chainSeeds, oneChain, sampleDensity, samplingChecks, type Chain, type ChainOptions} from './sample-density.js';
+import {chainSeeds, oneChain, samplingChecks, type Chain, type ChainOptions} from './sample-density.js';
 
 const posteriorOptions = {
   ...samplingChecks,
@@ -57,13 +57,20 @@ export async function posterior(
   } = found;
   const centre = {x: record.x, noise: {sd, partial}, covariance, independent, inflation, variance};
   const target = targetOf(problem, fit, centre);
-  const {chains, draws, seed} = sampling;
+  const {chains, draws, seed, onProgress, signal, ...tuning} = sampling;
   const drawn =
     method === 'laplace'
       ? laplaceChains(target.scales.length, chains, draws, seed)
-      : sweep === undefined
-        ? await sampleDensity(target.density, startsOf(target, sampling), sampling)
-        : await sweptChains(heldProblem({...problem, signal: sampling.signal}, fit), centre, target, sampling, sweep);
+      : await computed(
+          sweep,
+          'chain',
+          heldProblem({...problem, signal}, fit),
+          startsOf(target, sampling).map((start, chain, {length}): ChainData => {
+            return {centre, chain, start, seed: chainSeeds(length, seed)[chain], sampling: {draws, ...tuning}};
+          }),
+          (_, {chain, start, seed: own}) =>
+            oneChain(target.density, start, own, chain, {draws, ...tuning, onProgress, signal}),
+        );
   return posteriorOf(target, drawn, method, found.assumption);
 }
 
@@ -95,20 +102,6 @@ export interface ChainData {
   readonly start: Float64Array;
   readonly seed: number;
   readonly sampling: Omit<ChainOptions, 'onProgress' | 'signal'>;
-}
-
-async function sweptChains(
-  held: HeldProblem,
-  centre: Centre,
-  target: Target,
-  {draws, warmUp, metric, targetAcceptance, maxDepth, ...rest}: OptionValues<typeof samplingChecks>,
-  sweep: PartSweep,
-): Promise<readonly Chain[]> {
-  const starts = startsOf(target, rest);
-  const seeds = chainSeeds(starts.length, rest.seed);
-  const sampling = {draws, warmUp, metric, targetAcceptance, maxDepth};
-  const chains = starts.map((start, chain): ChainData => ({centre, chain, start, seed: seeds[chain], sampling}));
-  return swept<Chain>(sweep, 'chain', held, chains);
 }
 
 /** One chain, wherever it is computed. */

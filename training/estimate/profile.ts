@@ -10,7 +10,7 @@
  * variance with the fit's coefficients over that with the likeliest ones.
  */
 import {OptionError} from '../../lib/errors.js';
-import {count, nearestName, optional, positive, readOptions, type Options} from '../../lib/checks.js';
+import {count, optional, positive, readOptions, suggestion, type Options} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
 import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
@@ -23,7 +23,7 @@ import type {Fit} from '../identify/fit.js';
 import type {FitRecord} from '../identify/fit-record.js';
 import {sourceOf, type FitResult} from '../identify/identification.js';
 import {denseFactor, factorized, type Linearization} from '../identify/least-squares-problem.js';
-import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
+import {computed, heldProblem, sweepCheck, type HeldProblem} from '../identify/part.js';
 import {pause, rounds, type NoisyProblem} from '../identify/solve.js';
 import {uncertainty} from '../identify/uncertainty.js';
 import type {NoiseState} from '../identify/weighing.js';
@@ -113,10 +113,7 @@ export async function likelihoodProfile(
     ...{name, sign, points, step, ...reference, level: given.reach === undefined ? level : 0},
     x,
   }));
-  const [below, above] =
-    sweep === undefined
-      ? [await profileSide(held, sides[0]), await profileSide(held, sides[1])]
-      : await swept<[number, number][]>(sweep, 'side', held, sides);
+  const [below, above] = await computed(sweep, 'side', held, sides, profileSide);
   const all: readonly (readonly [number, number])[] = [...[...below].reverse(), [estimate, 0], ...above];
   const interval = [crossing(estimate, below, level, -Infinity), crossing(estimate, above, level, Infinity)] as const;
   return shownProfile({
@@ -154,13 +151,11 @@ async function referenceOf(
 
 function noProfile({parameters, space: {labels}}: Fit, name: string): OptionError {
   const several = Object.hasOwn(parameters, name) && labels.some(label => label.startsWith(`${name}[`));
-  const nearest = nearestName(name, labels);
-  const hint = several ? ` Name one of its numbers.` : nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
-  return new OptionError(
-    'bad-profile',
-    `likelihoodProfile: '${name}' is not an estimated number; ${labels.length === 0 ? 'there is none' : `these are: ${listed(labels)}`}.${hint}`,
-    {name},
-  );
+  const hint = several ? ' Name one of its numbers.' : suggestion(name, labels);
+  const there = labels.length === 0 ? 'there is none' : `these are: ${listed(labels)}`;
+  return new OptionError('bad-profile', `likelihoodProfile: '${name}' is not an estimated number; ${there}.${hint}`, {
+    name,
+  });
 }
 
 function shownProfile(found: ProfileNumbers): LikelihoodProfile {
@@ -210,7 +205,7 @@ export async function profileSide(
 ): Promise<[number, number][]> {
   const {space} = fit;
   const index = space.labels.indexOf(name);
-  const {kind, low, high} = space.parameterAt(index);
+  const {kind, low, high} = space.moving[index];
   const objective = objectiveOf(fit, problem.noise, noise);
   const list: [number, number][] = [];
   let x = from;

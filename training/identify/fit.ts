@@ -6,7 +6,7 @@ import {isDensity, readNames, type DensityRows} from './density.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
-import {type Parameters, ParameterSpace} from './parameters.js';
+import {entryLabels, ParameterSpace, type Parameters} from './parameters.js';
 import {type Metric, RecordModel, type Values, recordKey} from './record-model.js';
 import type {Model} from './model.js';
 import {numberText} from '../report/number-text.js';
@@ -228,7 +228,7 @@ export class Fit implements EvaluatedProblem {
       cost += found.cost;
       for (const [key, part] of Object.entries(found.gradient)) {
         const column = space.columnOf(key);
-        if (space.moves(key)) part.forEach((value, i) => (gradient[column + i] += value));
+        if (column >= 0) part.forEach((value, i) => (gradient[column + i] += value));
       }
     }
     return {cost, gradient: space.toCoordinates(gradient, x)};
@@ -381,7 +381,8 @@ function requireBlocks(parameters: Parameters, system: System): void {
     const hint = meant === undefined ? '' : ` Did you mean 'initial.${meant}'?`;
     throw new OptionError(
       'bad-initial',
-      `identify: there is no ${key} to estimate; this system starts from ${blocks.map(name => `initial.${name}`).join(' and ')}.${hint}`,
+      `identify: there is no ${key} to estimate; this system starts from `
+        + `${blocks.map(name => `initial.${name}`).join(' and ')}.${hint}`,
       {name: key, nearest: meant === undefined ? undefined : `initial.${meant}`},
     );
   }
@@ -389,14 +390,7 @@ function requireBlocks(parameters: Parameters, system: System): void {
 
 /** 'q', or 'q[1]', 'q[0,2]' where a sample has several numbers. */
 function label({name, shape, outputs}: Channel, k: number): string {
-  if (outputs === 1) return name;
-  const index: number[] = [];
-  let rest = k;
-  for (const length of [...shape].reverse()) {
-    index.unshift(rest % length);
-    rest = Math.floor(rest / length);
-  }
-  return `${name}[${index.join(',')}]`;
+  return outputs === 1 ? name : entryLabels(name, shape)[k];
 }
 
 function oneOutput(

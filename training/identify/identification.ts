@@ -82,15 +82,15 @@ export interface FitResult<E, D, R> {
   readonly minima: readonly Minimum<E>[];
   readonly noise: NoiseFound;
   /**
-   * ln of the likelihood of the measurements at the estimate, by the noise's own density: white or autoregressive with its
-   * most likely scale and correlations, or `noise.logDensity`. Undefined where there is none to compare: with priors, with
-   * noise of outliers or rounding, and where the fit did not converge.
+   * ln of the likelihood of the measurements at the estimate, by the noise's own density: white or autoregressive with
+   * its most likely scale and correlations, or `noise.logDensity`. Undefined where there is none to compare: with
+   * priors, with noise of outliers or rounding, and where the fit did not converge.
    */
   readonly logLikelihood?: number;
   /**
-   * Akaike's information criterion, 2k − 2 ln L, of k estimated numbers, those of the noise included (IEEE TAC 19, 1974):
-   * of models of the same measurements the one with the least predicts best. It believes the noise: where residuals are
-   * correlated, compare models with `autoregressive()`.
+   * Akaike's information criterion, 2k − 2 ln L, of k estimated numbers, those of the noise included (IEEE TAC 19,
+   * 1974): of models of the same measurements the one with the least predicts best. It believes the noise: where
+   * residuals are correlated, compare models with `autoregressive()`.
    */
   readonly aic?: number;
   /** The Bayesian information criterion, k ln n − 2 ln L of n measurements (Schwarz, Annals of Statistics 6, 1978). */
@@ -215,15 +215,8 @@ class Identified {
   }
 
   get derived(): Identification['derived'] {
-    const {parameters, space} = this.#source.fit;
-    return of =>
-      derived(of as (params: Params) => tf.Tensor, {
-        parameters,
-        values: this.#values(),
-        covariance: this.#found.uncertainty.covariance,
-        size: space.size,
-        toCoordinates: jacobian => space.toCoordinates(jacobian, this.#source.record.x),
-      });
+    const {fit, record} = this.#source;
+    return of => derived(of as (params: Params) => tf.Tensor, fit, record.x, this.#found.uncertainty.covariance);
   }
 
   #values(): {[name: string]: Float64Array} {

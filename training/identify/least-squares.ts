@@ -236,7 +236,8 @@ function messageOf(status: EndStatus, settings: Settings, failure?: string, boun
     step: `Converged: the last step was smaller than ${settings.step} of the parameters.`,
     cost: `Converged: the last step could lower the cost by at most ${settings.cost} of its value.`,
     'zero-residual': 'Converged: the model fits the data to roundoff.',
-    'no-progress': `Not converged: the steps became smaller than ${settings.step} of the parameters and still ${because}.`,
+    'no-progress':
+      `Not converged: the steps became smaller than ${settings.step} of the parameters and still ` + `${because}.`,
     bound: boundMessage(bound),
     'max-iterations':
       `Not converged after ${settings.maxIterations} steps: start nearer, or allow more, method: `

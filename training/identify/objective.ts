@@ -152,9 +152,9 @@ export class Objective implements EvaluatedProblem {
   }
 
   /**
-   * ln of the likelihood of the measurements at the end of a fit, with how many numbers were estimated, those of the noise
-   * included. Undefined with priors, which are not measurements, and where the noise is no density of its own or has a
-   * scale that is not the most likely one: of outliers and of rounded readings.
+   * ln of the likelihood of the measurements at the end of a fit, with how many numbers were estimated, those of the
+   * noise included. Undefined with priors, which are not measurements, and where the noise is no density of its own or
+   * has a scale that is not the most likely one: with outliers and with rounded readings.
    */
   likelihood({x, cost}: FitRecord): {readonly logLikelihood: number; readonly estimated: number} | undefined {
     const {fit, noise, weighing} = this;

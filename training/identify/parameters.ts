@@ -6,7 +6,7 @@
  * method). A normal prior of mean m and deviation σ on θ is one more measurement, (θ − m)/σ (Tarantola, Inverse Problem
  * Theory, §3.2), in the coordinates of the fit: that of a positive parameter is lognormal.
  */
-import {object, refuseUnknownOptions, any} from '../../lib/checks.js';
+import {any, object, refuseUnknownOptions, shown} from '../../lib/checks.js';
 import {InconsistentStateError, OptionError} from '../../lib/errors.js';
 
 /** Made by `free`, `positive`, `bounded` and `fixed`; plain data. Its shape is [] for a number. */
@@ -116,12 +116,18 @@ type EstimateOf<Shape extends readonly number[]> = Shape extends readonly []
     ? Float64Array
     : number | Float64Array;
 
-/** Where one name's numbers lie: in the values (all of them) and, unless it is fixed, in the coordinates. */
+/** Where a parameter's numbers are among the coordinates. */
 interface Slot {
-  readonly name: string;
-  readonly parameter: Parameter;
+  readonly shape: readonly number[];
   readonly offset: number;
   readonly size: number;
+}
+
+/** One estimated number. */
+export interface MovingNumber extends Pick<Parameter, 'kind' | 'low' | 'high'> {
+  readonly guess: number;
+  /** That of θ, for a positive parameter of ln θ. */
+  readonly prior?: {readonly mean: number; readonly sd: number};
 }
 
 /**
@@ -134,21 +140,28 @@ export class ParameterSpace {
   readonly labels: readonly string[];
   /** x of the guesses, [size]. */
   readonly start: Float64Array;
-  private readonly moving: readonly Slot[];
+  /** The number of each coordinate. */
+  readonly moving: readonly MovingNumber[];
+  /** By name, without fixed parameters. */
+  private readonly slots = new Map<string, Slot>();
 
   constructor(private readonly parameters: Parameters) {
-    let size = 0;
-    const moving: Slot[] = [];
+    const moving: MovingNumber[] = [];
+    const labels: string[] = [];
     for (const [name, parameter] of Object.entries(parameters)) {
       check(name, parameter);
-      if (parameter.kind === 'fixed') continue;
-      moving.push({name, parameter, offset: size, size: parameter.guess.length});
-      size += parameter.guess.length;
+      const {kind, low, high, guess, shape, prior} = parameter;
+      if (kind === 'fixed') continue;
+      this.slots.set(name, {shape, offset: moving.length, size: guess.length});
+      labels.push(...entryLabels(name, shape));
+      guess.forEach((value, i) =>
+        moving.push({kind, low, high, guess: value, prior: prior && {mean: prior.mean[i], sd: prior.sd[i]}}),
+      );
     }
-    this.size = size;
     this.moving = moving;
-    this.labels = moving.flatMap(({name, parameter}) => entryLabels(name, parameter.shape));
-    this.start = this.coordinates(Object.fromEntries(moving.map(({name, parameter}) => [name, parameter.guess])));
+    this.size = moving.length;
+    this.labels = labels;
+    this.start = this.each((number, i) => toCoordinate(number, moving[i].guess));
   }
 
   /**
@@ -161,7 +174,7 @@ export class ParameterSpace {
     const values: {[name: string]: Float64Array} = {};
     for (const [name, {kind, guess}] of Object.entries(this.parameters))
       if (kind === 'fixed') values[name] = guess.slice();
-    for (const {name, offset, size} of this.moving) values[name] = theta.slice(offset, offset + size);
+    for (const [name, {offset, size}] of this.slots) values[name] = theta.slice(offset, offset + size);
     return values;
   }
 
@@ -176,7 +189,7 @@ export class ParameterSpace {
   /** Numbers that belong to the coordinates, under the names of their parameters. */
   byName(numbers: Float64Array): Estimates<Parameters> {
     return Object.fromEntries(
-      this.moving.map(({name, parameter: {shape}, offset, size}) => [
+      Array.from(this.slots, ([name, {shape, offset, size}]) => [
         name,
         numberOrArray(numbers.slice(offset, offset + size), shape),
       ]),
@@ -185,24 +198,18 @@ export class ParameterSpace {
 
   /** x of named values; those of fixed parameters are not looked at. */
   coordinates(values: {readonly [name: string]: ArrayLike<number>}): Float64Array {
-    const x = new Float64Array(this.size);
-    for (const {name, parameter, offset, size} of this.moving) {
-      for (let i = 0; i < size; i++) x[offset + i] = toCoordinate(parameter, values[name][i]);
-    }
-    return x;
+    const theta = new Float64Array(this.size);
+    for (const [name, {offset}] of this.slots) theta.set(values[name], offset);
+    return this.each((number, i) => toCoordinate(number, theta[i]));
   }
 
   /** θ(x), entry by entry: the values of the parameters that move, [size]. */
   natural(x: Float64Array): Float64Array {
-    return this.each((parameter, i) => fromCoordinate(parameter, x[i]));
+    return this.each((number, i) => fromCoordinate(number, x[i]));
   }
 
   private requireInside(theta: Float64Array): void {
-    let out = -1;
-    for (const {parameter, offset, size} of this.moving) {
-      const {low, high} = parameter;
-      for (let i = offset; i < offset + size; i++) if (!(theta[i] > low && theta[i] < high)) out = i;
-    }
+    const out = this.moving.findIndex(({low, high}, i) => !(theta[i] > low && theta[i] < high));
     if (out < 0) return;
     const [parameter, value] = [this.labels[out], theta[out]];
     throw new InconsistentStateError(
@@ -214,20 +221,20 @@ export class ParameterSpace {
 
   /** The coordinate i of a value θ. */
   coordinateOf(value: number, i: number): number {
-    return toCoordinate(this.parameterAt(i), value);
+    return toCoordinate(this.moving[i], value);
   }
 
   /** dθ/dx, entry by entry, [size]. */
   derivative(x: Float64Array): Float64Array {
-    return this.each((parameter, i) => slope(parameter, x[i]));
+    return this.each((number, i) => slope(number, x[i]));
   }
 
   /** ln of the volume of dx in the priors' measure: dθ of free and bounded parameters, d ln θ of positive ones. */
   logVolume(x: Float64Array): {value: number; gradient: Float64Array} {
     let value = 0;
-    const gradient = this.each((parameter, i) => {
-      if (parameter.kind !== 'bounded') return 0;
-      value += Math.log(slope(parameter, x[i]));
+    const gradient = this.each((number, i) => {
+      if (number.kind !== 'bounded') return 0;
+      value += Math.log(slope(number, x[i]));
       return -Math.tanh(x[i] / 2);
     });
     return {value, gradient};
@@ -265,10 +272,10 @@ export class ParameterSpace {
   boundWarnings(x: Float64Array, standardError?: Float64Array): string[] {
     const theta = this.natural(x);
     return this.labels.flatMap((label, i) => {
-      const {kind, low, high} = this.parameterAt(i);
+      const {kind, low, high, guess} = this.moving[i];
       if (kind === 'positive') {
         const error = standardError?.[i] ?? NaN;
-        if (Number.isFinite(error) ? error < 1 / AGAINST : theta[i] >= VANISHING * this.guessAt(i)) return [];
+        if (Number.isFinite(error) ? error < 1 / AGAINST : theta[i] >= VANISHING * guess) return [];
         return [
           `${label} converged to 0 (${theta[i].toPrecision(2)}): the data suggest a value that is zero or negative, `
             + 'which positive(guess) excludes. Use free(guess) to see which, or look for what the model lacks.',
@@ -287,9 +294,9 @@ export class ParameterSpace {
   /** The first coordinate that has run off towards a bound it cannot reach, as a part of a sentence. */
   runaway(x: Float64Array): string | undefined {
     const theta = this.natural(x);
-    for (const [i, label] of this.labels.entries()) {
-      const {kind, low, high} = this.parameterAt(i);
-      if (kind === 'positive' && theta[i] < VANISHING * this.guessAt(i))
+    for (const [i, {kind, low, high, guess}] of this.moving.entries()) {
+      const label = this.labels[i];
+      if (kind === 'positive' && theta[i] < VANISHING * guess)
         return `${label} = ${theta[i].toPrecision(2)} runs towards 0`;
       const place = (theta[i] - low) / (high - low);
       if (kind === 'bounded' && Math.min(place, 1 - place) < VANISHING)
@@ -305,43 +312,21 @@ export class ParameterSpace {
   released(x: Float64Array): Float64Array {
     const theta = this.natural(x);
     return x.map((value, i) => {
-      const {kind, low, high} = this.parameterAt(i);
-      if (kind === 'positive') return theta[i] < VANISHING * this.guessAt(i) ? Math.log(this.guessAt(i)) : value;
+      const {kind, low, high, guess} = this.moving[i];
+      if (kind === 'positive') return theta[i] < VANISHING * guess ? Math.log(guess) : value;
       if (kind !== 'bounded') return value;
       const place = (theta[i] - low) / (high - low);
       return place > AGAINST && place < 1 - AGAINST ? value : Math.sign(value) * RELEASED;
     });
   }
 
-  /** Where a parameter's first coordinate is. */
+  /** Where a parameter's first coordinate is; NaN for one that is fixed or not there. */
   columnOf(name: string): number {
-    return this.moving.find(slot => slot.name === name)?.offset ?? NaN;
+    return this.slots.get(name)?.offset ?? NaN;
   }
 
-  /** Whether a parameter of this name is looked for. */
-  moves(name: string): boolean {
-    return this.moving.some(slot => slot.name === name);
-  }
-
-  private each(value: (parameter: Parameter, i: number) => number): Float64Array {
-    const all = new Float64Array(this.size);
-    for (const {parameter, offset, size} of this.moving)
-      for (let i = offset; i < offset + size; i++) all[i] = value(parameter, i);
-    return all;
-  }
-
-  /** The parameter of coordinate i. */
-  parameterAt(i: number): Parameter {
-    return this.moving.find(({offset, size}) => i < offset + size)!.parameter;
-  }
-
-  /** Which of its parameter's numbers coordinate i is. */
-  entryAt(i: number): number {
-    return i - this.moving.find(slot => i < slot.offset + slot.size)!.offset;
-  }
-
-  private guessAt(i: number): number {
-    return this.parameterAt(i).guess[this.entryAt(i)];
+  private each(value: (number: MovingNumber, i: number) => number): Float64Array {
+    return Float64Array.from(this.moving, value);
   }
 }
 
@@ -357,13 +342,13 @@ const VANISHING = 1e-8;
 const numberOrArray = (values: Float64Array, shape: readonly number[]): number | Float64Array =>
   shape.length === 0 ? values[0] : values;
 
-function toCoordinate({kind, low, high}: Parameter, value: number): number {
+function toCoordinate({kind, low, high}: MovingNumber, value: number): number {
   if (kind === 'positive') return Math.log(value);
   if (kind === 'bounded') return Math.log((value - low) / (high - value));
   return value;
 }
 
-function fromCoordinate({kind, low, high}: Parameter, x: number): number {
+function fromCoordinate({kind, low, high}: MovingNumber, x: number): number {
   if (kind === 'positive') return Math.exp(x);
   // Each half from its nearer bound, so that neither loses digits.
   if (kind === 'bounded')
@@ -373,7 +358,7 @@ function fromCoordinate({kind, low, high}: Parameter, x: number): number {
   return x;
 }
 
-function slope({kind, low, high}: Parameter, x: number): number {
+function slope({kind, low, high}: MovingNumber, x: number): number {
   if (kind === 'positive') return Math.exp(x);
   if (kind === 'bounded') {
     const e = Math.exp(-Math.abs(x));
@@ -382,7 +367,8 @@ function slope({kind, low, high}: Parameter, x: number): number {
   return 1;
 }
 
-function entryLabels(name: string, shape: readonly number[]): string[] {
+/** `k`, or `k[2]`, `k[0,1]` for the entries of an array. */
+export function entryLabels(name: string, shape: readonly number[]): string[] {
   if (shape.length === 0) return [name];
   let indices: number[][] = [[]];
   for (const length of shape) indices = indices.flatMap(index => Array.from({length}, (_, i) => [...index, i]));
@@ -449,7 +435,8 @@ export function flatten(value: ParameterValue): {guess: Float64Array; shape: rea
   if (!isArray(value) && typeof (value as {dataSync?: unknown} | null | undefined)?.dataSync !== 'function') {
     throw new OptionError(
       'parameter-guess',
-      `A parameter's guess must be a number, an array or a tensor, not ${value === undefined ? 'undefined' : typeof value === 'string' ? `'${String(value)}'` : typeof value}: free(guess), positive(guess), bounded(low, high, guess), fixed(value).`,
+      `A parameter's guess must be a number, an array or a tensor, not ${shown(value)}: free(guess), positive(guess), `
+        + 'bounded(low, high, guess), fixed(value).',
     );
   }
   if (!isArray(value)) return {guess: Float64Array.from(value.dataSync()), shape: [...value.shape]};

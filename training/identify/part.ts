@@ -85,18 +85,25 @@ function simulationOf(fit: Fit): unknown {
   }
 }
 
-/** The results of parts with these data, in their order. */
-export async function swept<R>(
-  sweep: PartSweep,
-  part: string,
+/**
+ * The results of parts with these data, in their order: by a sweep, or here one after another.
+ * @param kind of the parts, by which a task finds `compute`
+ */
+export async function computed<Data extends object, R>(
+  sweep: PartSweep | undefined,
+  kind: string,
   held: HeldProblem,
-  data: readonly object[],
+  data: readonly Data[],
+  compute: (held: HeldProblem, data: Data) => Promise<R>,
 ): Promise<readonly R[]> {
-  const of = await held.of();
-  return (await sweep.compute(
-    data.map(one => ({...one, part, of})),
-    held.problem.signal,
-  )) as readonly R[];
+  if (sweep !== undefined) {
+    const of = await held.of();
+    const parts = data.map(one => ({...one, part: kind, of}));
+    return (await sweep.compute(parts, held.problem.signal)) as readonly R[];
+  }
+  const results: R[] = [];
+  for (const one of data) results.push(await compute(held, one));
+  return results;
 }
 
 /** @throws OptionError 'other-problem' */
@@ -130,7 +137,7 @@ export async function sweepAll(
   sweep: PartSweep,
 ): Promise<Fits> {
   const starts = points.map((x, number): StartData => ({number, x, only: points.length === 1}));
-  return gathered(await swept<Attempt>(sweep, 'start', heldProblem(problem, fit), starts));
+  return gathered(await computed(sweep, 'start', heldProblem(problem, fit), starts, startPart));
 }
 
 /** One start, wherever it is computed. */

@@ -13,11 +13,9 @@ export interface PriorRow {
 export function priorRows(space: ParameterSpace, x: Float64Array): PriorRow[] {
   const natural = space.natural(x);
   const slope = space.derivative(x);
-  return Array.from(x.keys()).flatMap(column => {
-    const {kind, prior} = space.parameterAt(column);
+  return space.moving.flatMap(({kind, prior}, column) => {
     if (prior === undefined) return [];
-    const entry = space.entryAt(column);
-    const [mean, sd] = [prior.mean[entry], prior.sd[entry]];
+    const {mean, sd} = prior;
     const logarithmic = kind === 'positive';
     return [
       {
@@ -77,5 +75,4 @@ function leverage({r, p}: RowQr, row: Float64Array): number {
 }
 
 /** Whether anything is known beforehand of what is looked for. */
-export const hasPriors = (space: ParameterSpace): boolean =>
-  Array.from(space.labels.keys()).some(i => space.parameterAt(i).prior !== undefined);
+export const hasPriors = (space: ParameterSpace): boolean => space.moving.some(({prior}) => prior !== undefined);

@@ -20,11 +20,21 @@ import {
 } from '../../lib/index.js';
 import {type Jvps, type Stretch, type VjpAsync, readNumeric} from '../../lib/internal.js';
 import {coversTimes, integrationOptions, requireOwnPlaces} from '../../lib/checks.js';
+import {joined} from '../data/joined.js';
 import {requested, type Evaluation} from './evaluation.js';
 import {isFailedSimulation} from './failed-simulation.js';
 import type {Model} from './model.js';
 import {requireParameters, type Parameter} from './parameters.js';
-import {type Channel, type CheckedRecord, type Start, givenBlock, startOfState, stateNames} from './records.js';
+import {
+  type Channel,
+  type CheckedRecord,
+  type Start,
+  eachChannel,
+  givenBlock,
+  startOfState,
+  stateNames,
+  widthOf,
+} from './records.js';
 import {mostSteps, requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
 import {nested, withLeaf} from './nested.js';
 
@@ -89,7 +99,7 @@ export class RecordModel {
     const adaptive = (this.adaptive = model.control?.kind === 'adaptive');
     requireGrid(t, this.start.t, dt, name, adaptive ? 'interpolate' : offGrid);
     if (!adaptive) requireFewSteps(t, this.start.t, dt, name);
-    this.width = channels.reduce((sum, {outputs}) => sum + outputs, 0);
+    this.width = widthOf(channels);
     this.rows = t.length * this.width;
     this.warnings = [
       ...Object.entries(inputs).flatMap(([called, input]) =>
@@ -131,21 +141,21 @@ export class RecordModel {
     const {trajectory, tangents} = yield* this.run(values);
     try {
       residuals.set(this.residualsOf(trajectory));
-      let offset = 0;
-      for (const channel of this.record.channels) {
-        const {simulated, weights, outputs} = channel;
-        const first = offset;
+      eachChannel(this.record.channels, (channel, rowOf) => {
+        const {simulated, weights} = channel;
         this.directions.forEach(({key, index}, d) => {
           const tangent = tangents[d][simulated];
           this.requireFinite(tangent, channel, `derivative with respect to ${key} of the simulated`);
           const column = columnOf(key) + index;
           for (let i = 0; i < tangent.length; i++)
-            jacobian[this.rowOf(i, outputs, first) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
+            jacobian[rowOf(i) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
         });
-        offset += outputs;
-      }
+      });
       const last = (from: (name: Block) => Float64Array): Float64Array =>
-        joined(this.blocks.map(name => from(name).slice(-this.sizeOf(name, values))));
+        joined(
+          Float64Array,
+          this.blocks.map(name => from(name).slice(-this.sizeOf(name, values))),
+        );
       return {
         state: last(name => trajectory.values(name)),
         derivatives: this.directions.map(({key, index}, d) => ({
@@ -178,15 +188,10 @@ export class RecordModel {
     try {
       const measure = metric(this.residualsOf(trajectory));
       let {cost} = measure;
-      let offset = 0;
       const cotangent: {[series: string]: Float64Array} = {};
-      for (const {simulated, weights, outputs} of this.record.channels) {
-        const first = offset;
-        cotangent[simulated] = weights.map((weight, i) =>
-          weight === 0 ? 0 : weight * measure.gradient[this.rowOf(i, outputs, first)],
-        );
-        offset += outputs;
-      }
+      eachChannel(this.record.channels, ({simulated, weights}, rowOf) => {
+        cotangent[simulated] = weights.map((weight, i) => (weight === 0 ? 0 : weight * measure.gradient[rowOf(i)]));
+      });
       if (atEnd !== undefined) cost += this.addEnd(trajectory, values, atEnd, cotangent);
       const {initial, params}: Pullback = yield* requested(
         () => pullback(cotangent) as Pullback,
@@ -221,30 +226,20 @@ export class RecordModel {
 
   private byRow(of: (channel: Channel) => Float64Array): Float64Array {
     const all = new Float64Array(this.rows);
-    let offset = 0;
-    for (const channel of this.record.channels) {
-      of(channel).forEach((value, i) => (all[this.rowOf(i, channel.outputs, offset)] = value));
-      offset += channel.outputs;
-    }
+    eachChannel(this.record.channels, (channel, rowOf) => of(channel).forEach((value, i) => (all[rowOf(i)] = value)));
     return all;
   }
 
   private residualsOf(trajectory: Trajectory<System>): Float64Array {
     const residuals = new Float64Array(this.rows);
-    let offset = 0;
-    for (const channel of this.record.channels) {
-      const {simulated, measured, weights, outputs} = channel;
+    eachChannel(this.record.channels, (channel, rowOf) => {
+      const {simulated, measured, weights} = channel;
       const series = trajectory.values(simulated);
       this.requireFinite(series, channel, 'simulated');
       for (let i = 0; i < series.length; i++)
-        residuals[this.rowOf(i, outputs, offset)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
-      offset += outputs;
-    }
+        residuals[rowOf(i)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
+    });
     return residuals;
-  }
-
-  private rowOf(i: number, outputs: number, offset: number): number {
-    return Math.floor(i / outputs) * this.width + offset + (i % outputs);
   }
 
   /** Puts the gradient at the end into the cotangents of the state's blocks. @returns the cost there */
@@ -255,7 +250,12 @@ export class RecordModel {
     cotangent: {[series: string]: Float64Array},
   ): number {
     const series = this.blocks.map(name => ({name, all: trajectory.values(name), size: this.sizeOf(name, values)}));
-    const {cost, gradient} = atEnd(joined(series.map(({all, size}) => all.slice(-size))));
+    const {cost, gradient} = atEnd(
+      joined(
+        Float64Array,
+        series.map(({all, size}) => all.slice(-size)),
+      ),
+    );
     let offset = 0;
     for (const {name, all, size} of series) {
       const bar = (cotangent[name] ??= new Float64Array(all.length));
@@ -424,7 +424,8 @@ export class RecordModel {
     const {name, index, t: at} = events[events.length - 1];
     throw new InconsistentStateError(
       'stopped',
-      `${record} goes to t = ${t[t.length - 1]}, but event ${name === undefined ? index : `'${name}'`} stops the simulation at t = ${at}. Cut the record there, or let the event change the state or only be recorded.`,
+      `${record} goes to t = ${t[t.length - 1]}, but event ${name === undefined ? index : `'${name}'`} stops the `
+        + `simulation at t = ${at}. Cut the record there, or let the event change the state or only be recorded.`,
       {record, t: at},
     );
   }
@@ -455,10 +456,6 @@ const stepsOfTrial = (guess: number, samples: number): number =>
 const stepsSentence =
   `A trial of a fit takes at most ${ofGuess} times the steps of the run at the guess, or `
   + `${ofSample} for each sample: start nearer, where the motion needs as many.`;
-
-function joined(parts: readonly Float64Array[]): Float64Array {
-  return Float64Array.from(parts.flatMap(part => [...part]));
-}
 
 function shortInput(name: string, input: Input, record: string, from: number, to: number): string[] {
   const [first, last] = [input.t[0], input.t[input.t.length - 1]];

@@ -97,6 +97,24 @@ export interface CheckedRecord {
   readonly initial?: Start | StartWithStates;
 }
 
+/** Numbers of a sample of all channels: a record's rows are its samples' numbers, channel after channel. */
+export const widthOf = (channels: readonly Channel[]): number => channels.reduce((sum, {outputs}) => sum + outputs, 0);
+
+/** Calls back with each channel, and with the record's row of each of its numbers. */
+export function eachChannel(
+  channels: readonly Channel[],
+  tell: (channel: Channel, rowOf: (i: number) => number) => void,
+): void {
+  const width = widthOf(channels);
+  let offset = 0;
+  for (const channel of channels) {
+    const {outputs} = channel;
+    const first = offset;
+    tell(channel, i => Math.floor(i / outputs) * width + first + (i % outputs));
+    offset += outputs;
+  }
+}
+
 /** Samples from … to − 1 of a record. */
 export function slicedRecord(record: CheckedRecord, from: number, to: number): CheckedRecord {
   const channels = record.channels.map((channel): Channel => {

@@ -1,6 +1,6 @@
 /** What a report of a fit says beyond the fit: units, names, references, and validations of other records. */
 import {OptionError} from '../../lib/index.js';
-import {list, nearestName, object, type Checks} from '../../lib/checks.js';
+import {list, object, suggestion, type Checks} from '../../lib/checks.js';
 import {numberText} from '../report/number-text.js';
 import type {ReportFit} from '../report/charts.js';
 import {reportSchema, type Report, type ReportParameter} from '../report/report.js';
@@ -73,7 +73,13 @@ function keysOf(name: string): string[] {
 
 const validationNote = ({name, samples, rmse, nrmse, outputs}: Validation): string => {
   const correlated = Object.values(outputs).some(one => one.correlated > WHITE);
-  return `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the spread of what was measured. ${correlated ? 'Its residuals are correlated in time: they are more than measurement noise.' : 'Its residuals are as uncorrelated in time as white noise.'}`;
+  return (
+    `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the `
+    + 'spread of what was measured. Its residuals are '
+    + (correlated
+      ? 'correlated in time: they are more than measurement noise.'
+      : 'as uncorrelated in time as white noise.')
+  );
 };
 
 /** Something that details may describe, by these keys; `within` the validation of a record. */
@@ -92,10 +98,10 @@ function merged<T extends {readonly name: string}>(
   const names = list.flatMap(({keys}) => keys);
   const unknown = Object.keys(details).find(name => !names.includes(name));
   if (unknown !== undefined) {
-    const nearest = nearestName(unknown, names);
+    const known = list.map(({one}) => one.name).join(', ');
     throw new OptionError(
       'unknown-option',
-      `The report has no ${what} '${unknown}'; ${nearest === undefined ? `it has ${list.map(({one}) => one.name).join(', ')}` : `did you mean '${nearest}'?`}`,
+      `The report has no ${what} '${unknown}'; it has ${known}.${suggestion(unknown, names)}`,
       {name: unknown},
     );
   }

@@ -3,6 +3,7 @@ import type {Chart} from '../report/plot.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import type {LinearFit, NoiseFound} from './objective.js';
 import type {ParameterSpace} from './parameters.js';
+import {priorRows, type PriorRow} from './priors.js';
 import type {Minimum} from './starts.js';
 import {type Uncertainty, uncertainty} from './uncertainty.js';
 import type {Fit} from './fit.js';
@@ -10,32 +11,9 @@ import type {Fit} from './fit.js';
 /** Parameters whose priors are told one by one; of more, as of a network's weights, how many there are. */
 const SINGLY = 8;
 
-/** Standard error over the prior's deviation, and how far the data moved the number in that deviation. */
-function besidePriors(
-  space: ParameterSpace,
-  x: Float64Array,
-  standardError: Float64Array,
-): {
-  readonly i: number;
-  readonly logarithmic: boolean;
-  readonly mean: number;
-  readonly sd: number;
-  readonly moved: number;
-  readonly left: number;
-}[] {
-  const slope = space.derivative(x);
-  const natural = space.natural(x);
-  return Array.from(x.keys()).flatMap(i => {
-    const {kind, prior} = space.parameterAt(i);
-    if (prior === undefined) return [];
-    const entry = space.entryAt(i);
-    const [mean, sd] = [prior.mean[entry], prior.sd[entry]];
-    const logarithmic = kind === 'positive';
-    const after = logarithmic ? standardError[i] : standardError[i] * Math.abs(slope[i]);
-    const moved = ((logarithmic ? x[i] : natural[i]) - mean) / sd;
-    return [{i, logarithmic, mean, sd, moved, left: after / sd}];
-  });
-}
+/** The part of a prior's deviation that the data left, by its row. @param standardError of the coordinates */
+const leftOf = ({column, derivative}: PriorRow, standardError: Float64Array): number =>
+  standardError[column] * Math.abs(derivative);
 
 /**
  * A variance so many times that of independent residuals: data that are related in time count for so much too much
@@ -50,33 +28,39 @@ export function priorWarnings(
   x: Float64Array,
   {standardError, inflation}: Pick<Uncertainty, 'standardError' | 'inflation'>,
 ): string[] {
-  const found = besidePriors(space, x, standardError).filter(({i, left}) => inflation[i] > overrated && left > matters);
+  const found = priorRows(space, x).filter(
+    row => inflation[row.column] > overrated && leftOf(row, standardError) > matters,
+  );
   if (found.length === 0) return [];
-  const most = found.reduce((best, one) => (inflation[one.i] > inflation[best.i] ? one : best));
+  const most = found.reduce((best, {column}) => (inflation[column] > inflation[best] ? column : best), found[0].column);
   return [
-    `The residuals are related in time, and a fit to independent ones weighs the data too much beside the prior of ${space.labels[most.i]}${found.length > 1 ? ` and ${found.length - 1} more` : ''}: the variance of the estimate is ${numberText(inflation[most.i], 2)} times what it takes, and estimate and posterior make too little of the prior. Use noise: autoregressive(), or look for what the model misses.`,
+    'The residuals are correlated in time, and a fit that takes them as independent weighs the data too much beside '
+      + `the prior of ${space.labels[most]}${found.length > 1 ? ` and ${found.length - 1} more` : ''}: the variance of `
+      + `the estimate is ${numberText(inflation[most], 2)} times what it takes, and estimate and posterior make too `
+      + 'little of the prior. Use noise: autoregressive(), or look for what the model misses.',
   ];
 }
 
 /** How much the data say beside each prior. @param standardError of the coordinates */
 export function priorNotes(space: ParameterSpace, x: Float64Array, standardError: Float64Array): string[] {
-  const notes = besidePriors(space, x, standardError).map(({i, logarithmic, mean, sd, moved, left}) => {
-    const known = logarithmic
-      ? `${numberText(Math.exp(mean))} to a factor of ${numberText(Math.exp(sd), 3)}`
-      : `${measuredText(mean, sd)} ± ${errorText(sd)}`;
-    return {
-      text:
-        `Prior of ${space.labels[i]}: ${known}; the data moved it by ${numberText(moved, 2)} standard deviations `
-        + `and left ${numberText(100 * left, 2)} % of that deviation.`,
-      moved,
-      left,
-    };
+  const rows = priorRows(space, x);
+  const total = rows.reduce((sum, row) => sum + leftOf(row, standardError) ** 2, 0);
+  if (rows.length > SINGLY)
+    return [
+      `${rows.length} numbers have priors; the data determine about ${numberText(rows.length - total, 3)} of them.`,
+    ];
+  return rows.map(row => {
+    const {kind, prior} = space.moving[row.column];
+    const {mean, sd} = prior!;
+    const known =
+      kind === 'positive'
+        ? `${numberText(Math.exp(mean))} to a factor of ${numberText(Math.exp(sd), 3)}`
+        : `${measuredText(mean, sd)} ± ${errorText(sd)}`;
+    return (
+      `Prior of ${space.labels[row.column]}: ${known}; the data moved it by ${numberText(row.residual, 2)} standard `
+      + `deviations and left ${numberText(100 * leftOf(row, standardError), 2)} % of that deviation.`
+    );
   });
-  if (notes.length <= SINGLY) return notes.map(({text}) => text);
-  const left = notes.reduce((sum, note) => sum + note.left ** 2, 0);
-  return [
-    `${notes.length} numbers have priors; the data determine about ${numberText(notes.length - left, 3)} of them.`,
-  ];
 }
 
 /** The noise as it was found. */

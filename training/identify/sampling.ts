@@ -128,9 +128,15 @@ function remedy(t: Float64Array, dt: number, suggestion: number | undefined): st
     const deviation = t.reduce((worst, time, i) => Math.max(worst, Math.abs(time - (t[0] + i * spacing))), 0);
     if (deviation > evenness * spacing) continue;
     const step = spacing / Math.ceil(spacing / dt - gridSlack);
-    return `Its samples are evenly spaced except for ${deviation.toPrecision(2)} (rounded when they were written?): give t as ${t[0]} + i·${shortText(spacing)}${step === dt ? '' : `, and dt = ${shortText(step)}`}.`;
+    return (
+      `Its samples are evenly spaced except for ${deviation.toPrecision(2)} (rounded when they were written?): give t `
+      + `as ${t[0]} + i·${shortText(spacing)}${step === dt ? '' : `, and dt = ${shortText(step)}`}.`
+    );
   }
-  return "Its times have no common step that is not far shorter. Use offGrid: 'interpolate', which reads the simulation between its steps, with the order of the scheme.";
+  return (
+    "Its times have no common step that is not far shorter. Use offGrid: 'interpolate', which reads the simulation "
+    + 'between its steps, with the order of the scheme.'
+  );
 }
 
 /** Digits enough to be used, without the noise of the last ones. */

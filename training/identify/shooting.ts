@@ -8,8 +8,7 @@
  * of least squares: residuals √ρ (c + λ/ρ) beside those of the data. When they are closed, single shooting goes on
  * from there; so the estimate and its errors are those of the plain fit.
  */
-import {OptionError} from '../../lib/errors.js';
-import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import {count, readOptions, type Check, type Options} from '../../lib/checks.js';
 import {joined} from '../data/joined.js';
 import {ChainQr, columnOf, type Place} from './chain-qr.js';
 import {cutRecord, meanSquare, spread, type Segment, type UncutRecord} from './cut-record.js';
@@ -37,22 +36,19 @@ export interface Shooting {
 /** Simulates each record from its initial state: the default. */
 export const single = (): Shooting => ({segments: 1});
 
-/**
- * Divides records into segments at first, each with its own initial state; then simulates them whole.
- * @param spec.segments of each record, at least 2; so many that a segment is shorter than the time in which a wrong
- *   guess loses the data
- */
-export function multiple(spec: {readonly segments: number}): Shooting {
-  refuseUnknownOptions(spec, {segments: any}, 'multiple');
-  const {segments} = spec;
-  if (!Number.isInteger(segments) || segments < 2)
-    throw new OptionError(
-      'bad-option',
-      `multiple: segments is ${segments}, but must be a whole number of at least 2.`,
-      {segments},
-    );
-  return {segments};
-}
+const several: Check<number> = {
+  what: 'a whole number of at least 2',
+  test: value => count.test(value) && value !== 1,
+};
+
+const shootingOptions = {
+  /** Number for each record, at least 2: a segment is to be shorter than the time in which a wrong guess loses the data. */
+  segments: several,
+};
+
+/** Divides records into segments at first, each with its own initial state; then simulates them whole. */
+export const multiple = (spec: Options<typeof shootingOptions>): Shooting =>
+  readOptions(spec, shootingOptions, 'multiple');
 
 /** Gaps at first weigh this part of a segment's data: segments find the data before each other. */
 const FIRST = 0.01;
@@ -216,7 +212,7 @@ export class MultipleShooting implements EvaluatedProblem {
     const gradient = new Float64Array(space.size);
     const add = (key: string, part: ArrayLike<number>): void => {
       const column = space.columnOf(key);
-      if (space.moves(key)) for (let i = 0; i < part.length; i++) gradient[column + i] += part[i];
+      if (column >= 0) for (let i = 0; i < part.length; i++) gradient[column + i] += part[i];
     };
     if (weighing.unscaled) weighing.requireScale(yield* this.data(x));
     let [cost, gap] = [0, 0];

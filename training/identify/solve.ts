@@ -7,7 +7,7 @@ import {parallelism} from '../../lib/builtin.js';
 import {throwIfAborted} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
 import {methodOf, objectiveOf} from './density-objective.js';
-import {HeldOut, type EarlyStopping} from './early-stopping.js';
+import {HeldOut} from './early-stopping.js';
 import {evaluateAsync, type Evaluation, type Threads} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import type {Fit} from './fit.js';
@@ -23,8 +23,8 @@ import {
 import type {Model} from './model.js';
 import type {Objective} from './objective.js';
 import {guessing, type ParameterSpace} from './parameters.js';
-import type {MeasuredRecord} from './records.js';
-import {MultipleShooting, shoot, single, type Shooting} from './shooting.js';
+import {MultipleShooting, shoot, single} from './shooting.js';
+import type {IdentificationProblem} from './identify.js';
 import type {NoiseState} from './weighing.js';
 
 /** State of an identification after a step. */
@@ -50,19 +50,7 @@ export interface PartSweep {
 }
 
 /** The problem of `identify`, without its types. */
-export interface FitProblem extends Model {
-  readonly data: MeasuredRecord | readonly MeasuredRecord[];
-  readonly method?: LeastSquaresMethod;
-  readonly shooting?: Shooting;
-  readonly residuals?: 'correlated' | 'independent';
-  readonly earlyStopping?: EarlyStopping;
-  readonly starts?: number;
-  readonly seed?: number;
-  readonly workers?: number;
-  readonly sweep?: PartSweep;
-  readonly onProgress?: (progress: IdentificationProgress) => void;
-  readonly signal?: AbortSignal;
-}
+export type FitProblem = Model & Omit<IdentificationProblem, keyof Model>;
 
 /** What the starts came to, in their order; those that could not be simulated are left out. */
 export interface Fits {

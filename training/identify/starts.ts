@@ -5,7 +5,7 @@
  */
 import type {FitRecord} from './fit-record.js';
 import {Random} from '../train/random.js';
-import type {ParameterSpace} from './parameters.js';
+import type {MovingNumber, ParameterSpace} from './parameters.js';
 import {normalQuantile} from './quantiles.js';
 
 /** A minimum that some of the starts reached. */
@@ -32,27 +32,25 @@ export function drawStarts(space: ParameterSpace, starts: number, seed: number):
     const cells = Uint32Array.from({length: starts - 1}, (_, k) => k);
     random.shuffle(cells);
     const places = Array.from(cells, cell => (cell + random.uniform()) / (starts - 1));
-    const {prior} = space.parameterAt(i);
-    if (/(^|: )initial\./.test(label) && prior === undefined) return;
-    places.forEach((place, k) => (drawn[k + 1][i] = coordinateAt(space, i, place)));
+    const number = space.moving[i];
+    if (/(^|: )initial\./.test(label) && number.prior === undefined) return;
+    places.forEach((place, k) => (drawn[k + 1][i] = coordinateAt(number, place)));
   });
   return drawn;
 }
 
 /** The coordinate with this part of the starts below it. */
-function coordinateAt(space: ParameterSpace, i: number, place: number): number {
-  const {kind, low, high, guess, prior} = space.parameterAt(i);
-  const entry = space.entryAt(i);
+function coordinateAt({kind, low, high, guess, prior}: MovingNumber, place: number): number {
   const normal = normalQuantile(Math.min(Math.max(place, 1e-9), 1 - 1e-9));
   if (prior !== undefined) {
-    const value = prior.mean[entry] + prior.sd[entry] * normal;
+    const value = prior.mean + prior.sd * normal;
     if (kind !== 'bounded') return value;
     const inside = (value - low) / (high - low);
     return Math.log(clipped(inside) / (1 - clipped(inside)));
   }
   if (kind === 'bounded') return Math.log(clipped(place) / (1 - clipped(place)));
-  if (kind === 'positive') return Math.log(guess[entry]) + (2 * place - 1) * Math.log(FACTOR);
-  return guess[entry] + Math.max(Math.abs(guess[entry]), 1) * normal;
+  if (kind === 'positive') return Math.log(guess) + (2 * place - 1) * Math.log(FACTOR);
+  return guess + Math.max(Math.abs(guess), 1) * normal;
 }
 
 /** Of a bounded interval: nearer to a bound the logit has no slope to start with. */

@@ -7,6 +7,7 @@ import {type Numeric, OptionError, type Trajectory, type System} from '../../lib
 import {readNumeric} from '../../lib/internal.js';
 import {count, optional, readOptions, whole, type Options} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
+import {joined} from '../data/joined.js';
 import {correlatedShare, goodnessOfFit, together} from '../report/residual-statistics.js';
 import {type FittedSeries, checkRecords, comparedSeries, Fit} from './fit.js';
 import {evaluate} from './evaluation.js';
@@ -296,13 +297,14 @@ function freeRun(model: Model, values: Values, record: CheckedRecord, warmUp: nu
       );
   }
   const {fit, x, determined, trajectory} = run(model, values, record, warmUp);
-  const series = fit.fittedSeries([trajectory]).map(one => from(one, record.t[warmUp]));
+  const series = fit.fittedSeries([trajectory]).map(one => samplesOf([one], t => t >= record.t[warmUp]));
   trajectory.dispose();
   const own = listed(fit.space.labels);
   const warnings = [...fit.warnings];
   if (!determined)
     warnings.push(
-      `${own}: not determined by ${warmUp === 0 ? 'the samples' : `the first ${warmUp} samples`}, so the errors may be those of wrong values. Give better guesses, or a longer warmUp.`,
+      `${own}: not determined by ${warmUp === 0 ? 'the samples' : `the first ${warmUp} samples`}, so the errors may be `
+        + 'those of wrong values. Give better guesses, or a longer warmUp.',
     );
   if (warmUp === 0 && fit.space.size > 0)
     warnings.push(
@@ -322,7 +324,7 @@ async function predicted(
   const window = Math.max(1, warmUp);
   const points: FittedSeries[][] = [];
   let warm: Values | undefined;
-  let last: FreeRun | undefined;
+  let found: FreeRun | undefined;
   let [skipped, undetermined] = [0, 0];
   // A prediction from one sample starts at it, whatever the record's start.
   if (window === 1) requireWholeState(model, {...record, initial: undefined});
@@ -335,10 +337,11 @@ async function predicted(
       skipped++;
       continue;
     }
-    last = run(model, values, part, window, window === 1 ? undefined : warm);
-    const {fit, determined, trajectory} = last;
+    found = run(model, values, part, window, window === 1 ? undefined : warm);
+    const {fit, determined, trajectory} = found;
     if (!determined) undetermined++;
-    points.push(fit.fittedSeries([trajectory]).map(one => lastOf(one, record.t[from + window - 1 + horizon])));
+    const last = record.t[from + window - 1 + horizon];
+    points.push(fit.fittedSeries([trajectory]).map(one => samplesOf([one], t => t === last)));
     warm = Object.fromEntries(
       blocksOf(model).map(block => [
         `initial.${block}`,
@@ -348,30 +351,25 @@ async function predicted(
     trajectory.dispose();
     if (points.length % 50 === 0) await new Promise(resolve => setTimeout(resolve, 0));
   }
-  if (last === undefined)
+  if (found === undefined)
     throw new OptionError(
       'bad-option',
       `validate: no sample of ${record.name} that a prediction starts from was measured whole: give a longer warmUp.`,
       {record: record.name, warmUp},
     );
-  const series = points[0].map((one, k) =>
-    joined(
-      points.map(all => all[k]),
-      one.name,
-    ),
-  );
+  const series = points[0].map((_, k) => samplesOf(points.map(all => all[k])));
   const warnings: string[] = [];
   if (undetermined > 0)
     warnings.push(
       `In ${undetermined} of ${points.length} predictions of ${record.name} the ${window} samples before do not `
-        + `determine ${listed(last.fit.space.labels)}. Give a longer warmUp.`,
+        + `determine ${listed(found.fit.space.labels)}. Give a longer warmUp.`,
     );
   if (skipped > 0)
     warnings.push(
       `${skipped} of ${skipped + points.length} predictions of ${record.name} were left out, as the sample that each `
         + 'starts from is missing. A warmUp of 2 or more starts from those that are there.',
     );
-  return validationOf(record.name, series, ownValues(last.fit, last.x, record.name), warnings);
+  return validationOf(record.name, series, ownValues(found.fit, found.x, record.name), warnings);
 }
 
 const rowOf = (values: Float64Array, row: number, rows: number): Float64Array =>
@@ -386,24 +384,15 @@ function ownValues(fit: Fit, x: Float64Array, record: string): {[name: string]: 
   );
 }
 
-function from({name, t, measured, simulated}: FittedSeries, start: number): FittedSeries {
-  const first = t.findIndex(time => time >= start);
-  const cut = (values: Float64Array): Float64Array => (first < 0 ? new Float64Array(0) : values.slice(first));
-  return {name, t: cut(t), measured: cut(measured), simulated: cut(simulated)};
-}
-
-/** Its last sample, where that was measured. */
-function lastOf({name, t, measured, simulated}: FittedSeries, time: number): FittedSeries {
-  const there = t[t.length - 1] === time;
-  const last = (values: Float64Array): Float64Array => (there ? values.slice(-1) : new Float64Array(0));
-  return {name, t: last(t), measured: last(measured), simulated: last(simulated)};
-}
-
-function joined(parts: readonly FittedSeries[], name: string): FittedSeries {
+/** Parts of one series one after another, with the samples at these times. */
+function samplesOf(parts: readonly FittedSeries[], keep: (t: number) => boolean = () => true): FittedSeries {
   const all = (of: (part: FittedSeries) => Float64Array): Float64Array =>
-    Float64Array.from(parts.flatMap(part => [...of(part)]));
+    joined(
+      Float64Array,
+      parts.map(part => of(part).filter((_, i) => keep(part.t[i]))),
+    );
   return {
-    name,
+    name: parts[0].name,
     t: all(({t}) => t),
     measured: all(({measured}) => measured),
     simulated: all(({simulated}) => simulated),

@@ -296,7 +296,7 @@ export class Weighing {
   }
 }
 
-/** ln of the likelihood of n normal numbers, by the sum of their squares; at their most likely scale if it is not known. */
+/** ln of the likelihood of n normal numbers, by the sum of their squares; by default at their most likely scale. */
 export const normalLogLikelihood = (n: number, squares: number, sd?: number): number =>
   sd === undefined
     ? (-n / 2) * (Math.log((2 * Math.PI * squares) / n) + 1)

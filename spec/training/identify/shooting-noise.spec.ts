@@ -1,6 +1,6 @@
 /**
- * Multiple shooting with priors and models of the noise: at closed gaps its cost is that of the whole record, its gradient is
- * that of its residuals, and its optimum is that of the single fit, which it is to lead to.
+ * Multiple shooting with priors and models of the noise: at closed gaps its cost is that of the whole record, its
+ * gradient is that of its residuals, and its optimum is that of the single fit, which it is to lead to.
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
