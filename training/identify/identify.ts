@@ -7,12 +7,11 @@ import type * as tf from '@tensorflow/tfjs';
 import type {Event, ObservedAt, Params, System} from '../../lib/index.js';
 import type {AnySystem, Bivariant, ParamsOf, StatesOf} from '../../lib/internal.js';
 import {OptionError} from '../../lib/index.js';
-import {checkEarlyStopping, type EarlyStopping} from './early-stopping.js';
+import {checkEarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit} from './fit.js';
 import type {Identification} from './identification.js';
 import {sweepAll, sweepCheck} from './part.js';
 import {identificationOf} from './identification.js';
-import type {LeastSquaresMethod} from './least-squares-problem.js';
 import type {Checks} from '../../lib/checks.js';
 import {
   abortSignal,
@@ -25,14 +24,12 @@ import {
   requireValue,
   whole,
 } from '../../lib/checks.js';
-import {modelChecks, type Model} from './model.js';
-import {isDensity, requireDensity, type NoiseDensity, type NoiseModel} from './density.js';
+import {modelChecks} from './model.js';
+import {isDensity, requireDensity, type NoiseDensity} from './density.js';
 import {requireNoise, white} from './noise.js';
 import type {Parameter, Parameters} from './parameters.js';
-import type {MeasuredRecord} from './records.js';
 import {startChecks} from './records.js';
-import type {Shooting} from './shooting.js';
-import {solveAll, type FitProblem, type IdentificationProgress, type PartSweep} from './solve.js';
+import {solveAll, type FitProblem} from './solve.js';
 import {drawStarts} from './starts.js';
 
 export type {Identification} from './identification.js';
@@ -43,7 +40,7 @@ export interface IdentificationProblem<
   T extends Parameters = Parameters,
   S extends AnySystem = System,
   Q = ParamsOf<S>,
-> extends Omit<Model, 'system' | 'parameters' | 'observe' | 'events'> {
+> extends Omit<FitProblem, 'system' | 'parameters' | 'observe' | 'events'> {
   /** The system, made by `mechanics` or `ode`. */
   readonly system: S;
   /**
@@ -58,48 +55,6 @@ export interface IdentificationProblem<
    * the jumps. A trial in which an event stops the run before the record ends is rejected.
    */
   readonly events?: readonly Event<ParamsOf<S>, StatesOf<S>>[];
-  /** One record, or several that share their parameters. */
-  readonly data: MeasuredRecord | readonly MeasuredRecord[];
-  /** Default levenbergMarquardt(); or lbfgs(), adam({...}). */
-  readonly method?: LeastSquaresMethod;
-  /** Default single(); multiple({segments}) converges from worse guesses, and for chaotic motion. */
-  readonly shooting?: Shooting;
-  /**
-   * The assumption about correlation of the residuals in time: 'correlated' (default) for errors of the model,
-   * which persist over many samples (Andrews & Monahan 1992); 'independent' for pure measurement noise. Errors of short
-   * records are widened for the small number of samples (MacKinnon & White 1985; Bell & McCaffrey 2002).
-   */
-  readonly residuals?: 'correlated' | 'independent';
-  /**
-   * The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized(); or
-   * a density of your own, {logDensity: (residual, params, rows) => tensor}, which gives maximum likelihood by lbfgs()
-   * or adam().
-   */
-  readonly noise?: NoiseModel;
-  /** Held-out records; the fit stops when they are not fitted better any more. */
-  readonly earlyStopping?: EarlyStopping;
-  /**
-   * Fits from this many guesses, the given one first; the result is that of the lowest cost, and `minima` lists what
-   * the others found. Default 1.
-   */
-  readonly starts?: number;
-  /** Seed of the random starts; default 1. */
-  readonly seed?: number;
-  /**
-   * Worker threads for the simulations of the starts, several at once. Default: as many as the machine runs,
-   * if the first start shows that they gain more than they cost; 0: none, all in this thread. The results do not depend
-   * on it, to the last bit. If given with a single start, its simulations leave this thread free.
-   */
-  readonly workers?: number;
-  /**
-   * Where the starts are computed: made by `fitSweep` of stiffgrad/sweep, with processes, cluster jobs or a queue, and
-   * a store of results. The results are the same to the last bit. `onProgress` is then that of the sweep.
-   */
-  readonly sweep?: PartSweep;
-  /** After the start and each step. */
-  readonly onProgress?: (progress: IdentificationProgress) => void;
-  /** Ends the fit with an AbortError between two of its steps. */
-  readonly signal?: AbortSignal;
 }
 
 /** Where system and `observe` say that they read P, a parameter of another name is refused by the compiler. */

@@ -43,7 +43,11 @@ export interface Model extends IntegrationOptions {
    * the jumps. A trial in which an event stops the run before the record ends is rejected.
    */
   readonly events?: readonly Event[];
-  /** Of the fit: its density reads parameters that the system does not. */
+  /**
+   * The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized(); or
+   * a density of your own, {logDensity: (residual, params, rows) => tensor}, which gives maximum likelihood by lbfgs()
+   * or adam().
+   */
   readonly noise?: NoiseModel;
 }
 

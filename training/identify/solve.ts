@@ -7,7 +7,7 @@ import {parallelism} from '../../lib/builtin.js';
 import {throwIfAborted} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
 import {methodOf, objectiveOf} from './density-objective.js';
-import {HeldOut} from './early-stopping.js';
+import {HeldOut, type EarlyStopping} from './early-stopping.js';
 import {evaluateAsync, type Evaluation, type Threads} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import type {Fit} from './fit.js';
@@ -23,8 +23,8 @@ import {
 import type {Model} from './model.js';
 import type {Objective} from './objective.js';
 import {guessing, type ParameterSpace} from './parameters.js';
-import {MultipleShooting, shoot, single} from './shooting.js';
-import type {IdentificationProblem} from './identify.js';
+import type {MeasuredRecord} from './records.js';
+import {MultipleShooting, shoot, single, type Shooting} from './shooting.js';
 import type {NoiseState} from './weighing.js';
 
 /** State of an identification after a step. */
@@ -50,7 +50,44 @@ export interface PartSweep {
 }
 
 /** The problem of `identify`, without its types. */
-export type FitProblem = Model & Omit<IdentificationProblem, keyof Model>;
+export interface FitProblem extends Model {
+  /** One record, or several that share their parameters. */
+  readonly data: MeasuredRecord | readonly MeasuredRecord[];
+  /** Default levenbergMarquardt(); or lbfgs(), adam({...}). */
+  readonly method?: LeastSquaresMethod;
+  /** Default single(); multiple({segments}) converges from worse guesses, and for chaotic motion. */
+  readonly shooting?: Shooting;
+  /**
+   * The assumption about correlation of the residuals in time: 'correlated' (default) for errors of the model,
+   * which persist over many samples (Andrews & Monahan 1992); 'independent' for pure measurement noise. Errors of short
+   * records are widened for the small number of samples (MacKinnon & White 1985; Bell & McCaffrey 2002).
+   */
+  readonly residuals?: 'correlated' | 'independent';
+  /** Held-out records; the fit stops when they are not fitted better any more. */
+  readonly earlyStopping?: EarlyStopping;
+  /**
+   * Fits from this many guesses, the given one first; the result is that of the lowest cost, and `minima` lists what
+   * the others found. Default 1.
+   */
+  readonly starts?: number;
+  /** Seed of the random starts; default 1. */
+  readonly seed?: number;
+  /**
+   * Worker threads for the simulations of the starts, several at once. Default: as many as the machine runs,
+   * if the first start shows that they gain more than they cost; 0: none, all in this thread. The results do not depend
+   * on it, to the last bit. If given with a single start, its simulations leave this thread free.
+   */
+  readonly workers?: number;
+  /**
+   * Where the starts are computed: made by `fitSweep` of stiffgrad/sweep, with processes, cluster jobs or a queue, and
+   * a store of results. The results are the same to the last bit. `onProgress` is then that of the sweep.
+   */
+  readonly sweep?: PartSweep;
+  /** After the start and each step. */
+  readonly onProgress?: (progress: IdentificationProgress) => void;
+  /** Ends the fit with an AbortError between two of its steps. */
+  readonly signal?: AbortSignal;
+}
 
 /** What the starts came to, in their order; those that could not be simulated are left out. */
 export interface Fits {
