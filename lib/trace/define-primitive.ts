@@ -24,8 +24,8 @@ export interface PrimitiveSpec {
   readonly derivatives: readonly (PrimitiveDerivative | undefined)[];
 }
 
-const kernelName = 'StiffgradMapped';
-const definitions: PrimitiveSpec[] = [];
+/** The kernel of all of them; `fn` is the function's number. */
+export const mappedKernel = 'StiffgradMapped';
 
 /**
  * A function of numbers as an operation on tensors, with the usual broadcasting: in a trace in double precision, on
@@ -58,11 +58,9 @@ export function definePrimitive(spec: PrimitiveSpec): (...x: (tf.Tensor | number
       derivative === undefined ? undefined : (x, y) => traced(name, k, derivative, x, y),
     ),
   });
-  definitions[fn] = spec;
   return (...x) => {
     if (x.length !== derivatives.length)
       throw new OptionError('bad-primitive', `${name} takes ${derivatives.length} arguments, not ${x.length}.`);
-    register();
     const shape = x.reduce<number[]>(
       (common, each) =>
         each instanceof tf.Tensor ? tf.broadcast_util.assertAndGetBroadcastShape(common, each.shape) : common,
@@ -71,7 +69,7 @@ export function definePrimitive(spec: PrimitiveSpec): (...x: (tf.Tensor | number
     const operands = x.map(each =>
       tf.broadcastTo(each instanceof tf.Tensor ? tf.cast(each, 'float32') : tf.scalar(each), shape),
     );
-    return tf.engine().runKernel(kernelName, operands as unknown as tf.NamedTensorMap, {fn});
+    return tf.engine().runKernel(mappedKernel, operands as unknown as tf.NamedTensorMap, {fn});
   };
 }
 
@@ -102,54 +100,4 @@ function traced(name: string, argument: number, derivative: PrimitiveDerivative,
       {primitive: name, argument},
     );
   return found;
-}
-
-let known = false;
-
-/** Registers the kernel for the active backend, and its gradient once. A trace has it already. */
-function register(): void {
-  if (!known) {
-    known = true;
-    tf.registerGradient({
-      kernelName,
-      saveAllInputs: true,
-      outputsToSave: [true],
-      gradFunc: (dy, saved, attrs) => {
-        const x = saved.slice(0, -1);
-        const y = saved[x.length];
-        const {derivatives} = definitions[attrs['fn'] as number];
-        return Object.fromEntries(
-          x.map((each, k) => [
-            k,
-            () => {
-              const slope = derivatives[k]?.(x, y);
-              return slope === undefined ? tf.zerosLike(each) : tf.mul(dy as tf.Tensor, slope);
-            },
-          ]),
-        );
-      },
-    });
-  }
-  const backend = tf.getBackend();
-  if (tf.getKernel(kernelName, backend) !== undefined) return;
-  tf.registerKernel({
-    kernelName,
-    backendName: backend,
-    kernelFunc: ({inputs, attrs, backend: device}) => {
-      const {value} = definitions[attrs?.['fn'] as number];
-      const operands = Object.values(inputs).filter(operand => operand !== undefined);
-      const on = device as tf.KernelBackend;
-      const numbers = operands.map(({dataId}) => on.readSync(dataId) as Float32Array);
-      const [{shape}] = operands;
-      return {
-        dataId: on.write(
-          numbers[0].map((_, i) => value(...numbers.map(each => each[i]))),
-          shape,
-          'float32',
-        ),
-        shape,
-        dtype: 'float32',
-      };
-    },
-  });
 }

@@ -20,6 +20,7 @@ import {convolution} from '../../tfjs/gradients/convolution.js';
 import {indexing} from '../../tfjs/gradients/indexing.js';
 import {pooling} from '../../tfjs/gradients/pooling.js';
 import {sigmoid} from '../../tfjs/gradients/sigmoid.js';
+import {mappedKernel} from '../../trace/define-primitive.js';
 import {gradientKernel, type GradientAttributes} from '../../trace/kernels/gradient.js';
 import {lowerings} from '../../trace/kernels/index.js';
 import {typeOf} from '../../trace/lowering.js';
@@ -69,6 +70,7 @@ const derivedOfOwn: typeof derived = {
   LinalgSvd: ['a'],
   LinalgTriangularSolve: ['a', 'b'],
   [gradientKernel]: 'list',
+  [mappedKernel]: 'list',
 };
 
 const asList = <T>(values: T | T[]): T[] => (Array.isArray(values) ? values : [values]);
@@ -96,29 +98,33 @@ type Program = (inputs: readonly tf.Tensor[]) => tf.Tensor[];
 const programs = new Map<string, Program>();
 const mostPrograms = 1000;
 
-function programOf(inputs: readonly tf.Tensor[], attributes: GradientAttributes): Program {
-  const key = JSON.stringify([
-    attributes,
-    Float32Array.BYTES_PER_ELEMENT,
-    inputs.map(({shape, dtype}) => [shape, dtype]),
-  ]);
+function programOf(kernel: string, inputs: readonly tf.Tensor[], attributes: unknown): Program {
+  const shapes = inputs.map(({shape, dtype}) => [shape, dtype]);
+  const key = JSON.stringify([kernel, attributes, Float32Array.BYTES_PER_ELEMENT, shapes]);
   let program = programs.get(key);
   if (program === undefined) {
     const nodes = inputs.map(({shape, dtype}, i) => input(String(i), shape, typeOf(dtype)));
-    const node = lowerings[gradientKernel](Object.fromEntries(nodes.entries()), attributes) as Node;
-    program = computation(simplify({inputs: nodes, outputs: [{name: 'gradient', node}]}));
+    const node = lowerings[kernel](Object.fromEntries(nodes.entries()), attributes) as Node;
+    program = computation(simplify({inputs: nodes, outputs: [{name: 'value', node}]}));
     if (programs.size === mostPrograms) programs.delete([...programs.keys()][0]);
     programs.set(key, program);
   }
   return program;
 }
 
-function run(inputs: readonly tf.Tensor[], attributes: GradientAttributes): tf.Tensor {
+/** A kernel of our own over a list of tensors, as its graph replayed; the result has the shape of one of them. */
+function replayed(kernel: string, inputs: readonly tf.Tensor[], attributes: unknown, {shape}: tf.Tensor): tf.Tensor {
   return tf.tidy(() => {
     const given = inputs.map(x => tf.reshape(toFloat(x), held(x.shape)));
-    return tf.reshape(programOf(inputs, attributes)(given)[0], inputs[attributes.wrt].shape);
+    return tf.reshape(programOf(kernel, inputs, attributes)(given)[0], shape);
   });
 }
+
+/** The input that a result has the shape of, by kernel. */
+const replayedKernels: Readonly<Record<string, (inputs: readonly tf.Tensor[], attributes: unknown) => tf.Tensor>> = {
+  [gradientKernel]: (inputs, attributes) => inputs[(attributes as GradientAttributes).wrt],
+  [mappedKernel]: ([first]) => first,
+};
 
 const gradientsOf = (kernels: typeof derived): tf.GradConfig[] =>
   Object.entries(kernels).map(([kernel, inputs]) => derivedGradient(kernel, inputs));
@@ -139,14 +145,18 @@ export const repaired: readonly string[] = gradients.map(({kernelName}) => kerne
 /** Registers what is not registered yet; a second call does nothing. */
 export function repairGradients(): void {
   for (const backendName of backends) {
-    if (tf.getKernel(gradientKernel, backendName) !== undefined) continue;
-    tf.registerKernel({
-      kernelName: gradientKernel,
-      backendName,
-      kernelFunc: ({inputs, attrs}) =>
-        // The engine gives kernels the tensors themselves.
-        run(Object.values(inputs) as tf.Tensor[], attrs as unknown as GradientAttributes),
-    });
+    for (const [kernelName, like] of Object.entries(replayedKernels)) {
+      if (tf.getKernel(kernelName, backendName) !== undefined) continue;
+      tf.registerKernel({
+        kernelName,
+        backendName,
+        kernelFunc: ({inputs, attrs}) => {
+          // The engine gives kernels the tensors themselves.
+          const tensors = Object.values(inputs) as tf.Tensor[];
+          return replayed(kernelName, tensors, attrs, like(tensors, attrs));
+        },
+      });
+    }
   }
   for (const gradient of [...gradients, ...gradientsOfOwn]) {
     if (tf.getGradient(gradient.kernelName) !== gradient) tf.registerGradient(gradient);
