@@ -12,42 +12,36 @@ export interface Disc {
   readonly friction: tf.Tensor;
 }
 
-/** Contacts of one constraint in a step: velocities [m], and tangential ones [m, d] or undefined. */
+/** Normal and tangential parts of contacts, [m] and [m, d]; in units of velocity. */
+export interface ContactRows {
+  readonly normal: tf.Tensor;
+  /** Undefined without friction. */
+  readonly tangential: tf.Tensor | undefined;
+}
+
+/** Contacts of one constraint in a step. */
 export interface ContactStep {
   /** φ at the start of the step. */
   readonly gap: tf.Tensor;
-  /**
-   * φ' at the start of the step with the velocity of its start, without contacts at its end, of its end, and the one
-   * that moves positions.
-   */
-  readonly before: tf.Tensor;
-  readonly free: tf.Tensor;
-  readonly after: tf.Tensor;
+  /** φ' and slip at the start of the step, with its velocity, that at its end without contacts, and that at its end. */
+  readonly before: ContactRows;
+  readonly free: ContactRows;
+  readonly after: ContactRows;
+  /** φ' with the velocity that moves positions. */
   readonly mean: tf.Tensor;
-  /** Slip with the same. */
-  readonly slips:
-    | {
-        readonly before: tf.Tensor;
-        readonly free: tf.Tensor;
-        readonly after: tf.Tensor;
-        readonly mean: tf.Tensor;
-      }
-    | undefined;
   /** One for each friction of a contact. */
   readonly discs: readonly Disc[];
   readonly restitution: tf.Tensor;
   /** [m], of contacts that are springs: which of them, and the velocity C λ_N/h; undefined where all are rigid. */
   readonly spring: {is(): tf.Tensor; readonly yields: tf.Tensor} | undefined;
-  /** λ_N [m] and λ_T [m, d], as the velocities that they give a typical mass in the step. */
-  readonly push: tf.Tensor;
-  readonly rub: tf.Tensor | undefined;
+  /** λ as the velocities that it gives a typical mass in the step. */
+  readonly force: ContactRows;
   /** Velocities by which the contact yields: a share of the forces' difference from their anchor; zero in the end. */
   readonly yields: ContactRows;
   /** For derivatives, the share of a force that is not told from zero; zero while forces are sought. */
   readonly tie: tf.Tensor;
-  /** `push` and `rub` of the multipliers that move positions. */
-  readonly shove: tf.Tensor;
-  readonly drag: tf.Tensor | undefined;
+  /** The multipliers that move positions, as `force`. */
+  readonly shift: ContactRows;
   /** Share of the velocity that a multiplier of these gives which every row of positions yields. */
   readonly softness: tf.Tensor;
   readonly h: tf.Tensor;
@@ -55,19 +49,17 @@ export interface ContactStep {
   readonly compression: Compression | undefined;
 }
 
-/** Where impacts have compressed their contacts, and nothing has been given back; units as in `ContactStep`. */
+/** The end of compression, when nothing has been given back. */
 export interface Compression {
   /** φ' and slip with the velocity to which the impulses of compression alone have brought that of the step's start. */
-  readonly after: tf.Tensor;
-  readonly slip: tf.Tensor | undefined;
-  readonly push: tf.Tensor;
-  readonly rub: tf.Tensor | undefined;
+  readonly after: ContactRows;
+  readonly force: ContactRows;
 }
 
-/** Rows in units of velocity, zero where the laws are obeyed; [m], and [m, d] where there is friction. */
-export interface ContactRows {
-  readonly normal: tf.Tensor;
-  readonly tangential: tf.Tensor | undefined;
+/** The tangential parts of rows; undefined without friction. */
+function tangentials(...rows: readonly ContactRows[]): tf.Tensor[] | undefined {
+  const all = rows.flatMap(({tangential}) => tangential ?? []);
+  return all.length === rows.length ? all : undefined;
 }
 
 /**
@@ -86,14 +78,15 @@ export interface ContactRows {
  */
 export function impactRows(step: ContactStep): ContactRows {
   if (step.compression !== undefined) return expansionRows(step, step.compression);
-  const {push, rub, slips, yields} = step;
-  const {leaves, leavesAlong} = flight(step);
-  const gained = sprung(step, tf.addN([step.after, tf.neg(leaves), yields.normal]));
-  const pressed = tf.sub(push, gained);
-  const normal = tf.where(tf.greater(pressed, 0), gained, push);
-  if (rub === undefined || slips === undefined || leavesAlong === undefined || yields.tangential === undefined)
-    return {normal, tangential: undefined};
-  const moving = tf.addN([slips.after, tf.neg(leavesAlong), yields.tangential]);
+  const {force, after, yields} = step;
+  const {leaves} = flight(step);
+  const gained = sprung(step, tf.addN([after.normal, tf.neg(leaves.normal), yields.normal]));
+  const pressed = tf.sub(force.normal, gained);
+  const normal = tf.where(tf.greater(pressed, 0), gained, force.normal);
+  const along = tangentials(force, after, leaves, yields);
+  if (along === undefined) return {normal, tangential: undefined};
+  const [rub, slip, away, yielding] = along;
+  const moving = tf.addN([slip, tf.neg(away), yielding]);
   return {normal, tangential: rubbing(rub, moving, step.discs, friction => tf.mul(friction, tf.relu(pressed)))};
 }
 
@@ -106,15 +99,17 @@ export function impactRows(step: ContactStep): ContactRows {
  * Impulses that are redundant are those of least norm by softness. A spring takes no part.
  */
 export function compressionRows(step: ContactStep, compression: Compression): ContactRows {
-  const {slips, discs, softness} = step;
-  const {slip, push, rub} = compression;
+  const {discs, softness} = step;
+  const {after, force} = compression;
   const {closing, share} = flight(step);
-  const gained = tf.add(approach(step, compression), tf.mul(softness, push));
-  const pressed = rigidOnly(step, tf.sub(push, gained));
-  const normal = tf.where(tf.greater(pressed, 0), gained, push);
-  if (rub === undefined || slips === undefined || slip === undefined) return {normal, tangential: undefined};
+  const gained = tf.add(approach(step, compression), tf.mul(softness, force.normal));
+  const pressed = rigidOnly(step, tf.sub(force.normal, gained));
+  const normal = tf.where(tf.greater(pressed, 0), gained, force.normal);
+  const along = tangentials(force, after, step.free, step.before);
+  if (along === undefined) return {normal, tangential: undefined};
+  const [rub, slip, free, before] = along;
   const s = tf.expandDims(tf.where(closing, share, tf.zerosLike(share)), 1);
-  const moving = tf.addN([slip, tf.mul(s, tf.sub(slips.free, slips.before)), tf.mul(softness, rub)]);
+  const moving = tf.addN([slip, tf.mul(s, tf.sub(free, before)), tf.mul(softness, rub)]);
   return {normal, tangential: rubbing(rub, moving, discs, friction => tf.mul(friction, tf.relu(pressed)))};
 }
 
@@ -133,19 +128,19 @@ export interface ContactTerms {
 
 /**
  * Terms of the rows of Moreau's law besides G and the multipliers. All are known at the start of the step.
- * @param still as `step`, its velocities zero
+ * @param still `after` of the step with velocities of zero
  */
-export function contactTerms(step: ContactStep, still: Pick<ContactStep, 'after' | 'slips'>): ContactTerms {
-  const {leaves, leavesAlong, share, arrives} = flight(step);
+export function contactTerms(step: ContactStep, still: ContactRows): ContactTerms {
+  const {leaves, share, arrives} = flight(step);
   const arriving = arrives();
   const m = step.gap.shape;
+  const along = tangentials(still, leaves);
   return {
     apart: {
-      normal: tf.sub(still.after, leaves),
-      tangential:
-        still.slips === undefined || leavesAlong === undefined ? undefined : tf.sub(still.slips.after, leavesAlong),
+      normal: tf.sub(still.normal, leaves.normal),
+      tangential: along && tf.sub(along[0], along[1]),
     },
-    reach: unreached(step, tf.add(tf.div(step.gap, step.h), still.after)),
+    reach: unreached(step, tf.add(tf.div(step.gap, step.h), still.normal)),
     friction: step.discs.length === 0 ? tf.zeros(m) : tf.broadcastTo(step.discs[0].friction, m),
     pushed: tf.where(arriving, share, tf.onesLike(share)),
     dragged: tf.where(arriving, share, tf.zerosLike(share)),
@@ -163,7 +158,8 @@ const rigidOnly = ({spring}: ContactStep, x: tf.Tensor): tf.Tensor =>
 /** ũ of compression. */
 function approach(step: ContactStep, {after}: Compression): tf.Tensor {
   const {closing, share, reach} = flight(step);
-  return tf.add(after, tf.where(closing, tf.mul(share, tf.sub(step.free, step.before)), reach));
+  const forced = tf.sub(step.free.normal, step.before.normal);
+  return tf.add(after.normal, tf.where(closing, tf.mul(share, forced), reach));
 }
 
 /** A velocity [m/s] that no gap closes with, in place of that at which a spring's does. */
@@ -173,11 +169,12 @@ const unreached = ({spring}: ContactStep, u: tf.Tensor): tf.Tensor =>
   spring === undefined ? u : tf.where(spring.is(), tf.fill(u.shape, never), u);
 
 /** ũ of expansion, and the impulse beyond what is given back. */
-function departure(step: ContactStep, {push}: Compression): {readonly left: tf.Tensor; readonly beyond: tf.Tensor} {
+function departure(step: ContactStep, {force}: Compression): {readonly left: tf.Tensor; readonly beyond: tf.Tensor} {
   const {closing, reach} = flight(step);
+  const back = tf.add(force.normal, tf.mul(step.restitution, force.normal));
   return {
-    left: sprung(step, tf.add(step.after, tf.where(closing, tf.zerosLike(reach), reach))),
-    beyond: tf.sub(step.push, tf.add(push, tf.mul(step.restitution, push))),
+    left: sprung(step, tf.add(step.after.normal, tf.where(closing, tf.zerosLike(reach), reach))),
+    beyond: tf.sub(step.force.normal, back),
   };
 }
 
@@ -191,26 +188,21 @@ function departure(step: ContactStep, {push}: Compression): {readonly left: tf.T
  * stays there: what the forces nearest to the last step's are off by decides otherwise.
  */
 function expansionRows(step: ContactStep, compression: Compression): ContactRows {
-  const {rub, slips, yields} = step;
-  const {leavesAlong} = flight(step);
+  const {force, after, yields} = step;
+  const {leaves} = flight(step);
   const {left, beyond} = departure(step, compression);
   const gained = tf.add(left, yields.normal);
   const pressed = tf.sub(beyond, gained);
-  const more = tf.greater(pressed, tf.mul(step.tie, tf.relu(step.push)));
+  const more = tf.greater(pressed, tf.mul(step.tie, tf.relu(force.normal)));
   const normal = tf.where(more, gained, beyond);
-  if (
-    rub === undefined
-    || slips === undefined
-    || leavesAlong === undefined
-    || yields.tangential === undefined
-    || compression.rub === undefined
-  )
-    return {normal, tangential: undefined};
-  const back = tf.mul(step.restitution, tf.relu(compression.push));
+  const along = tangentials(force, compression.force, after, leaves, yields);
+  if (along === undefined) return {normal, tangential: undefined};
+  const [rub, before, slip, away, yielding] = along;
+  const back = tf.mul(step.restitution, tf.relu(compression.force.normal));
   const radius = (friction: tf.Tensor): tf.Tensor =>
     tf.mul(friction, tf.add(tf.where(more, pressed, tf.zerosLike(pressed)), back));
-  const moving = tf.addN([slips.after, tf.neg(leavesAlong), yields.tangential]);
-  return {normal, tangential: rubbing(tf.sub(rub, compression.rub), moving, step.discs, radius)};
+  const moving = tf.addN([slip, tf.neg(away), yielding]);
+  return {normal, tangential: rubbing(tf.sub(rub, before), moving, step.discs, radius)};
 }
 
 /** Zero where a tangential impulse obeys Coulomb's law: it is in the disc, and on its edge against what slips. */
@@ -262,15 +254,16 @@ function byDisc(
  * has, and threw wedged balls metres away. A spring moves nothing, π = 0.
  */
 export function displacementRows(step: ContactStep): ContactRows {
-  const {gap, mean, push, rub, shove, drag, slips, softness, h} = step;
+  const {gap, mean, force, shift, softness, h} = step;
   const {share, arrives} = flight(step);
   const arriving = arrives();
-  const beyond = tf.add(shove, tf.where(arriving, tf.mul(share, push), push));
-  const reached = unreached(step, tf.addN([tf.div(gap, h), mean, tf.mul(softness, shove)]));
+  const beyond = tf.add(shift.normal, tf.where(arriving, tf.mul(share, force.normal), force.normal));
+  const reached = unreached(step, tf.addN([tf.div(gap, h), mean, tf.mul(softness, shift.normal)]));
   const normal = tf.where(tf.greater(beyond, reached), reached, beyond);
-  if (drag === undefined || rub === undefined || slips === undefined) return {normal, tangential: undefined};
+  const along = tangentials(shift, force);
+  if (along === undefined) return {normal, tangential: undefined};
   const s = tf.expandDims(tf.where(arriving, share, tf.zerosLike(share)), 1);
-  return {normal, tangential: tf.add(drag, tf.mul(s, rub))};
+  return {normal, tangential: tf.add(along[0], tf.mul(s, along[1]))};
 }
 
 /**
@@ -284,10 +277,8 @@ interface Flight {
   readonly closing: tf.Tensor;
   /** φ/h, or zero below the surface: what is there already may stay where it is. Of springs φ/h. */
   readonly reach: tf.Tensor;
-  /** The reference of u⁺: c, or −φ/h. */
-  readonly leaves: tf.Tensor;
-  /** The reference of slip in the tangent plane: the slip that forces cause after the contact has left. */
-  readonly leavesAlong: tf.Tensor | undefined;
+  /** The reference of u⁺, c or −φ/h, and that of slip: the slip that forces cause after the contact has left. */
+  readonly leaves: ContactRows;
   /** s. */
   readonly share: tf.Tensor;
   /** It comes to its surface rather than rests on it; or it is a spring, whose whole impulse displaces (s = 0). */
@@ -295,29 +286,31 @@ interface Flight {
 }
 
 /** The step as it would be without contact: does the gap close, when, and what follows of that. */
-function flight({gap, before, free, slips, restitution, spring, h}: ContactStep): Flight {
-  const arriving = tf.logicalAnd(tf.less(free, 0), tf.lessEqual(tf.add(gap, tf.mul(h, free)), 0));
+function flight({gap, before, free, restitution, spring, h}: ContactStep): Flight {
+  const approach = free.normal;
+  const arriving = tf.logicalAnd(tf.less(approach, 0), tf.lessEqual(tf.add(gap, tf.mul(h, approach)), 0));
   const closing = spring === undefined ? arriving : tf.logicalAnd(arriving, tf.logicalNot(spring.is()));
   const zero = tf.zerosLike(gap);
-  const sinking = tf.where(closing, tf.neg(free), tf.onesLike(free));
+  const sinking = tf.where(closing, tf.neg(approach), tf.onesLike(approach));
   const share = tf.where(closing, tf.div(tf.relu(gap), tf.mul(h, sinking)), zero);
   const left = tf.sub(1, share);
-  const forced = tf.sub(free, before);
+  const forced = tf.sub(approach, before.normal);
   // Nothing is thrown back that was going apart when it touched.
-  const came = tf.relu(tf.neg(tf.add(before, tf.mul(share, forced))));
+  const came = tf.relu(tf.neg(tf.add(before.normal, tf.mul(share, forced))));
   const rebound = tf.relu(tf.add(tf.mul(restitution, came), tf.mul(left, forced)));
-  const jump = slips === undefined ? undefined : tf.sub(slips.free, slips.before);
+  const slips = tangentials(free, before);
+  const jump = slips && tf.sub(slips[0], slips[1]);
   const made = tf.add(tf.square(forced), jump === undefined ? zero : tf.sum(tf.square(jump), 1));
   const felt = (speed: tf.Tensor): tf.Tensor => tf.greater(tf.square(speed), tf.mul(impactShare ** 2, made));
   const away = tf.where(tf.logicalAnd(closing, felt(rebound)), rebound, zero);
-  const along =
-    jump === undefined ? undefined : tf.mul(tf.expandDims(tf.where(tf.greater(away, 0), left, zero), 1), jump);
   const reach = tf.div(spring === undefined ? tf.relu(gap) : tf.where(spring.is(), gap, tf.relu(gap)), h);
   return {
     closing,
     reach,
-    leaves: tf.where(closing, away, tf.neg(reach)),
-    leavesAlong: along,
+    leaves: {
+      normal: tf.where(closing, away, tf.neg(reach)),
+      tangential: jump && tf.mul(tf.expandDims(tf.where(tf.greater(away, 0), left, zero), 1), jump),
+    },
     share,
     arrives: () => (spring === undefined ? felt(came) : tf.logicalOr(spring.is(), felt(came))),
   };
@@ -336,24 +329,20 @@ function onDisc(x: tf.Tensor, radius: tf.Tensor): tf.Tensor {
 export const borderWidth = 1e-6;
 
 /** How far a contact is from its borders, as lengths: contact or none [m], stick or slip [m, d]. */
-export function borderDistance(
-  reach: tf.Tensor,
-  push: tf.Tensor,
-  slip: tf.Tensor | undefined,
-  rub: tf.Tensor | undefined,
-  discs: readonly Disc[],
-): ContactRows {
-  const normal = tf.maximum(reach, push);
-  if (slip === undefined || rub === undefined) return {normal, tangential: undefined};
+export function borderDistance(distance: ContactRows, force: ContactRows, discs: readonly Disc[]): ContactRows {
+  const push = force.normal;
+  const normal = tf.maximum(distance.normal, push);
+  const along = tangentials(distance, force);
+  if (along === undefined) return {normal, tangential: undefined};
   const size = (x: tf.Tensor): tf.Tensor => tf.sqrt(tf.sum(tf.square(x), 1));
-  const tangential = byDisc(discs, [slip, rub], (friction, moving, force) => {
+  const tangential = byDisc(discs, along, (friction, moving, rub) => {
     const limit = tf.mul(friction, push);
-    const room = tf.sub(limit, size(force));
+    const room = tf.sub(limit, size(rub));
     // Without a normal force, and without friction, there is neither.
     const none = tf.logicalNot(tf.greater(limit, 0));
     const sliding = tf.sub(tf.maximum(size(moving), room), tf.mul(borderWidth, limit));
-    const distance = tf.where(none, tf.onesLike(push), sliding);
-    return tf.tile(tf.expandDims(distance, 1), [1, moving.shape[1] as number]);
+    const least = tf.where(none, tf.onesLike(push), sliding);
+    return tf.tile(tf.expandDims(least, 1), [1, moving.shape[1] as number]);
   });
   return {normal, tangential};
 }

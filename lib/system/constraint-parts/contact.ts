@@ -107,8 +107,8 @@ export abstract class Contact extends ConstraintPart {
   /** [7, count], the rows of contact-laws.ts. @param still the step with velocities of zero at its end */
   laws(step: ImpactStep, still: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): tf.Tensor {
     const contact = this.contactStep(step, multipliers, scale);
-    const terms = contactTerms(contact, this.contactStep(still, multipliers, scale));
-    const [m, d] = [contact.gap.size, contact.slips?.after.shape[1] ?? 0];
+    const terms = contactTerms(contact, this.contactStep(still, multipliers, scale).after);
+    const [m, d] = [contact.gap.size, contact.after.tangential?.shape[1] ?? 0];
     const owner = constantTensor(
       Float64Array.from({length: m * d}, (_, i) => this.place.offset + Math.floor(i / d)),
       [m * d],
@@ -136,57 +136,37 @@ export abstract class Contact extends ConstraintPart {
     const {start, end, mean, h, yielding, compressed} = step;
     const {lambda, pi, compression} = multipliers;
     const moving = this.moving(start);
-    const [before, free, after, ofMean] = [start.v, step.free, end.v, mean].map(moving);
+    const [before, free, after] = [start.v, step.free, end.v].map(moving);
     const slipping = before.tangential;
     const unit = tf.mul(projectionScale, tf.div(scale.give, h));
     const parted = (all: tf.Tensor): ContactRows => split(tf.mul(unit, this.own(all)), slipping);
-    const [force, anchor, last, shift] = [lambda, yielding.anchor, yielding.last, pi].map(parted);
-    const squeeze = compression === undefined ? undefined : parted(compression);
-    const squeezed = compressed === undefined ? undefined : moving(compressed);
+    const force = parted(lambda);
     const {relaxation, proximity} = yielding;
-    const yields = (now: tf.Tensor, anchored: tf.Tensor, before: tf.Tensor): tf.Tensor =>
+    const last = [force, parted(yielding.anchor), parted(yielding.last)];
+    const yields = ([now, anchored, before]: readonly tf.Tensor[]): tf.Tensor =>
       tf.add(tf.mul(relaxation, tf.sub(now, anchored)), tf.mul(proximity, tf.sub(now, before)));
     return {
       gap: this.gap(start),
-      before: before.normal,
-      free: free.normal,
-      after: after.normal,
-      mean: ofMean.normal,
-      slips:
-        slipping === undefined
-          ? undefined
-          : {
-              before: slipping,
-              free: free.tangential as tf.Tensor,
-              after: after.tangential as tf.Tensor,
-              mean: ofMean.tangential as tf.Tensor,
-            },
+      before,
+      free,
+      after,
+      mean: moving(mean).normal,
       discs: this.discs(start),
       restitution: this.coefficient('restitution'),
       spring: this.springs(lambda, slipping, h),
-      push: force.normal,
-      rub: force.tangential,
+      force,
       yields: {
-        normal: yields(force.normal, anchor.normal, last.normal),
-        tangential:
-          force.tangential === undefined
-            ? undefined
-            : yields(force.tangential, anchor.tangential as tf.Tensor, last.tangential as tf.Tensor),
+        normal: yields(last.map(({normal}) => normal)),
+        tangential: slipping && yields(last.map(({tangential}) => tangential as tf.Tensor)),
       },
       tie: tf.mul(proximity, borderWidth / derivativeSoftness),
-      shove: shift.normal,
-      drag: shift.tangential,
+      shift: parted(pi),
       softness: tf.add(scale.regularization, tf.maximum(relaxation, contactSoftness)),
       h,
       compression:
-        squeezed === undefined || squeeze === undefined
+        compressed === undefined || compression === undefined
           ? undefined
-          : {
-              after: squeezed.normal,
-              slip: squeezed.tangential,
-              push: squeeze.normal,
-              rub: squeeze.tangential,
-            },
+          : {after: moving(compressed), force: parted(compression)},
     };
   }
 

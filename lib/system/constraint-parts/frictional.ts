@@ -28,15 +28,9 @@ export class FrictionalContact extends Contact {
   override touching(at: Place, lambda: tf.Tensor, {give, position: h}: RowScale): tf.Tensor {
     const slip = this.slip(at);
     const {normal, tangential} = split(this.own(lambda), slip);
-    return joined(
-      borderDistance(
-        this.yielding(this.gap(at), normal),
-        tf.mul(normal, give),
-        slip === undefined ? undefined : tf.mul(slip, h),
-        tangential === undefined ? undefined : tf.mul(tangential, give),
-        this.discs(at),
-      ),
-    );
+    const distance = {normal: this.yielding(this.gap(at), normal), tangential: slip && tf.mul(slip, h)};
+    const force = {normal: tf.mul(normal, give), tangential: tangential && tf.mul(tangential, give)};
+    return joined(borderDistance(distance, force, this.discs(at)));
   }
 
   override positions(at: Place, idle: tf.Tensor, give?: tf.Tensor): tf.Tensor {
