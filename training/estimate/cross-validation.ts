@@ -33,13 +33,13 @@ export type CrossValidationOptions = Options<typeof foldOptions>;
 export interface Fold {
   /** The left-out data: names of records, or 'samples 20 … 39'. */
   readonly leftOut: string;
-  /** Of measured − simulated over the left-out data, unweighted. */
+  /** Root mean square of measured − simulated over the left-out data, unweighted. */
   readonly rmse: number;
   /** Number of compared values. */
   readonly samples: number;
   readonly estimate: Identification['estimate'];
   readonly converged: boolean;
-  /** Of the fit's validation on the left-out data. */
+  /** Warnings of the validation on the left-out data. */
   readonly warnings: readonly string[];
 }
 
@@ -55,11 +55,11 @@ export interface CrossValidation {
 export interface FoldData {
   /** Records left out, by number; none of a single record. */
   readonly records: readonly number[];
-  /** Of a single record: its samples from … to − 1. */
+  /** For a single record: its samples from … to − 1. */
   readonly from: number;
   readonly to: number;
   readonly warmUp: number;
-  /** Of each fit, as `identify` has them. */
+  /** Options of each fit, as in `identify`. */
   readonly starts: number;
   readonly seed: number;
 }

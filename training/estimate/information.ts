@@ -1,6 +1,6 @@
 /**
- * What an experiment can tell before it is made: Fisher's information of the parameters from the exact sensitivities of
- * the simulated outputs along a record, the errors that it bounds (Cramér & Rao), and the criteria by which experiments
+ * The information of an experiment before it is made: Fisher's, from the exact sensitivities of the simulated outputs
+ * along a record, the errors that it bounds (Cramér & Rao), and the criteria by which experiments
  * are compared (Atkinson, Donev & Tobias, Optimum Experimental Designs, 2007). Its rank at generic values of the
  * parameters says which of them no measurement of these outputs could tell apart (Walter & Pronzato, Identification of
  * Parametric Models, 1997, ch. 2; Stigter & Molenaar, Automatica 58, 2015).
@@ -166,7 +166,7 @@ export interface Identifiability {
   /** Rank at the guess; below `rank` if the guess is singular, for example a damping of zero. */
   readonly rankAtGuess: number;
   readonly combinations: readonly UnidentifiableCombination[];
-  /** Of the sensitivities at the guess, columns scaled to unit length, descending: a clear gap means a clear rank. */
+  /** Those of the sensitivities at the guess, with columns of unit length, descending: a clear gap is a clear rank. */
   readonly singularValues: Float64Array;
 }
 
@@ -247,7 +247,7 @@ function sentenceOf(moves: readonly (readonly [string, number])[]): string {
 interface Relative {
   readonly labels: readonly string[];
   readonly factor: RowQr;
-  /** What a relative change of one is, in the parameters' own units. */
+  /** A relative change of one in the parameters' own units. */
   readonly scale: Float64Array;
 }
 

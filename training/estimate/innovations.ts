@@ -85,7 +85,7 @@ export interface InnovationsFit<T extends Parameters = Parameters> {
   readonly estimate: Estimates<T>;
   /** From the expected information; infinite for parameters that the data do not determine. */
   readonly standardError: Errors<T>;
-  /** Of the estimated parameters: labels, and their matrix, row-major. */
+  /** Labels of the estimated numbers, and the matrix of their correlations, row-major. */
   readonly correlation: {readonly labels: readonly string[]; readonly values: Float64Array};
   /** The largest value found; a likelihood-ratio test uses the difference between two models. */
   readonly logLikelihood: number;

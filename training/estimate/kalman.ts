@@ -38,7 +38,7 @@ export interface Filtered {
    * The innovations of each sample, whitened to independent values of unit variance by the root of their covariance.
    */
   readonly standardizedInnovations: Float64Array;
-  /** Of the innovations, [samples, outputs, outputs]; NaN where nothing was measured. */
+  /** Covariance of the innovations, [samples, outputs, outputs]; NaN where nothing was measured. */
   readonly innovationCovariance: Float64Array;
   /** ln p(measurements), from Gaussian innovations; higher is more likely. */
   readonly logLikelihood: number;

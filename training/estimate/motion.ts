@@ -83,7 +83,7 @@ export class Motion {
     this.reads = new ShiftedReads(spec.inputs);
   }
 
-  /** The same with other values of the parameters, of the same shapes; nothing is traced again. */
+  /** Sets other values of the parameters, of the same shapes; nothing is traced again. */
   setParams(params: NumericParams): void {
     this.spec = {...this.spec, params};
   }
@@ -118,7 +118,7 @@ export class Motion {
     );
   }
 
-  /** What the channels compare with at one time, the channels' outputs one after another. */
+  /** The simulated outputs at one time, channel after channel. */
   observation(t: number, channels: readonly Channel[]): StateFunction {
     const parts = channels.map(channel => {
       const block = this.blocks.find(({name}) => name === channel.simulated);

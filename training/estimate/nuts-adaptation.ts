@@ -1,5 +1,5 @@
 /**
- * What the warm-up finds: the step length by dual averaging (Nesterov 2009; Hoffman & Gelman 2014, §3.2), and the
+ * The warm-up: it finds the step length by dual averaging (Nesterov 2009; Hoffman & Gelman 2014, §3.2), and the
  * metric from the draws of windows that double (Stan Reference Manual, "Automatic parameter tuning"), with its
  * shrinkage.
  */
@@ -43,7 +43,7 @@ class StepLength {
   }
 }
 
-/** What a warm-up gives to the draws after it. */
+/** The result of a warm-up. */
 export interface Tuned {
   readonly place: Place;
   readonly step: number;

@@ -39,7 +39,7 @@ interface Tree {
   readonly logWeight: number;
 }
 
-/** What one transition tells. */
+/** The result of one transition. */
 export interface Transition {
   readonly place: Place;
   /** Mean probability of acceptance along the trajectory: what dual averaging leads to its target. */

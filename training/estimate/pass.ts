@@ -17,7 +17,7 @@ export interface Gaussian {
   readonly root: Float64Array;
 }
 
-/** What is known at one sample. */
+/** The estimate at one sample. */
 export interface FilteredSample {
   readonly t: number;
   /** Before its measurements, and after them. */

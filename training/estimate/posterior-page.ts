@@ -117,7 +117,7 @@ export interface Posterior extends Shows {
   readonly chains: number;
   readonly mean: ByLabel;
   readonly sd: ByLabel;
-  /** What the width of the posterior assumes of the residuals, in a sentence: `residuals` of the problem. */
+  /** The assumption on the residuals behind the posterior's width, in a sentence: `residuals` of the problem. */
   readonly assumption: string;
   readonly median: ByLabel;
   /** Between the 2.5 % and the 97.5 % quantile. */

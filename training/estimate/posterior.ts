@@ -1,10 +1,10 @@
 /**
- * What the data and the priors leave possible: draws of the parameters, by the No-U-Turn sampler on the exact gradients
- * of the fit, or by Laplace's approximation. The chains run in coordinates in which the fit's own covariance is the
- * unit matrix. Where the fit takes its residuals to be related in time, the likelihood of independent ones is stretched
+ * The posterior of data and priors: draws of the parameters, by the No-U-Turn sampler on the exact gradients of the
+ * fit, or by Laplace's approximation. The chains run in coordinates in which the fit's own covariance is the unit
+ * matrix. Where the fit takes its residuals to be correlated in time, the likelihood of independent ones is stretched
  * about the estimate until its curvature is that of the robust covariance (Ribatet, Cooley & Davison, Bayesian
  * inference from composite likelihoods, Statistica Sinica 22, 2012), so that posterior and standard errors are of one
- * model. What is not known of the noise is drawn too: its scale with the prior 1/s, partial autocorrelations with a
+ * model. Unknown parameters of the noise are drawn too: its scale with the prior 1/s, partial autocorrelations with a
  * flat one (Barndorff-Nielsen & Schou, On the parametrization of autoregressive models by partial autocorrelations,
  * Journal of Multivariate Analysis 3, 1973), which for order 1 is flat in φ.
  */
@@ -84,7 +84,7 @@ interface Target {
   readonly warnings: readonly string[];
 }
 
-/** What of a fit its posterior is drawn about, as plain data. */
+/** The estimate of a fit, about which its posterior is drawn, as plain data. */
 export interface Centre {
   /** Coordinates of the estimate. */
   readonly x: Float64Array;

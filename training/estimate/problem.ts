@@ -1,4 +1,4 @@
-/** What a Kalman filter is asked: the system, the record, the start and the noise; checked once. */
+/** The problem of a Kalman filter: the system, the record, the start and the noise; checked once. */
 import type * as tf from '@tensorflow/tfjs';
 import type {
   Inputs,
@@ -99,7 +99,7 @@ export const filterChecks: Checks = {
   method: object,
 };
 
-/** The same as a filter runs it. */
+/** An `EstimationProblem` as a filter runs it. */
 export interface CheckedProblem {
   readonly motion: Motion;
   readonly record: CheckedRecord;

@@ -126,7 +126,7 @@ export async function likelihoodProfile(
   });
 }
 
-/** What sides are measured against: the cost at the estimate, and the noise there. */
+/** The reference of both sides: the cost at the estimate, and the noise there. */
 type Reference = Pick<ProfileSide, 'scale' | 'cost' | 'noise'>;
 
 async function referenceOf(

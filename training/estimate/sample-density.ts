@@ -89,7 +89,7 @@ export async function sampleDensity(
   return list;
 }
 
-/** Of each chain, its own. */
+/** A seed for each chain. */
 export function chainSeeds(chains: number, seed: number): number[] {
   const seeds = new Random(seed);
   return Array.from({length: chains}, () => seeds.below(2 ** 31));

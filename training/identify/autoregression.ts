@@ -148,7 +148,7 @@ export function unbiased(partial: Float64Array, series: readonly Series[], share
 }
 
 /**
- * Of order 1: each smooth regressor takes (1 + φ)/n, as a mean does, and the estimate 2φ/n (Marriott & Pope, Biometrika
+ * Order 1: each smooth regressor takes (1 + φ)/n, as a mean does, and the estimate 2φ/n (Marriott & Pope, Biometrika
  * 1954). Where most samples are k after the one before, it is φᵏ that they tell, and from which it is taken.
  */
 function unbiasedFirst(found: number, series: readonly Series[], share: number, samples: number): number {
@@ -161,7 +161,7 @@ function unbiasedFirst(found: number, series: readonly Series[], share: number, 
 }
 
 /**
- * Of higher order: a smooth regressor takes what there is at low frequency, the sum f of all autocovariances, over n
+ * Higher orders: a smooth regressor takes what there is at low frequency, the sum f of all autocovariances, over n
  * from each of them; of order 1 that is the (1 + φ)/n above. From the estimate itself φ₂ loses (1 + 3φ₂)/n and φ₁ φ₁/n
  * where the order is 2 (Shaman & Stine, The bias of autoregressive coefficient estimators, JASA 83, 1988); beyond it is
  * left.

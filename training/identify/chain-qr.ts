@@ -30,7 +30,7 @@ interface Link extends Place {
   readonly c: Float64Array;
 }
 
-/** What is left of a link when its own start has been eliminated and the next one's is known. */
+/** A link whose own start has been eliminated: it follows from the next one's. */
 interface Eliminated {
   readonly link: Link;
   readonly r: Float64Array;
@@ -78,7 +78,7 @@ export class ChainQr implements Factorization {
     return delta.map(d => -d);
   }
 
-  /** What is left for the shared columns when all starts follow them: (RᵀR)⁻¹ is their part of that of all columns. */
+  /** The factor for the shared columns with all starts eliminated: (RᵀR)⁻¹ is their part of that of all columns. */
   condensed(): RowQr {
     return this.eliminate(new Float64Array(this.p).fill(1), Math.sqrt(UNDAMPED)).border;
   }

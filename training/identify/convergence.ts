@@ -16,7 +16,7 @@ export interface Offset {
   readonly offset: number;
   /** ‖Dδ‖ of the Gauss–Newton step δ in units of residuals; D the norms of the Jacobian's columns. */
   readonly move: number;
-  /** The same over ‖Dx‖. */
+  /** ‖Dδ‖ / ‖Dx‖. */
   readonly step: number;
 }
 
@@ -26,7 +26,7 @@ export const GAUSS_NEWTON_OFFSET = 1e-3;
 /** Gradient methods end earlier in flat valleys; a tenth of a standard error changes no conclusion. */
 export const DESCENT_OFFSET = 0.1;
 
-/** Of the cost at the start: residuals a millionth of the first ones are not those of a fit that lost the data. */
+/** Share of the start's cost: a fit that lost the data has residuals larger than a millionth of the first ones. */
 const NEGLIGIBLE = 1e-12;
 
 export function offsetOf(factor: Factorization, residuals: Float64Array, x: Float64Array): Offset {

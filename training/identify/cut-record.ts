@@ -76,7 +76,7 @@ export function cutRecord(whole: UncutRecord, most: number): Cut {
   return {segments, parameters, starts};
 }
 
-/** What is the record's start is not the segment's. */
+/** Without parameters of the record's start: the segment has its own. */
 const withoutStart = (parameters: Parameters): Parameters =>
   Object.fromEntries(Object.entries(parameters).filter(([key]) => !key.startsWith('initial.')));
 
@@ -126,7 +126,7 @@ export function spread(starts: readonly Float64Array[]): Float64Array {
   });
 }
 
-/** Of the weighted measurements: what a wholly wrong segment costs a residual. */
+/** Mean square of the weighted measurements: what a wholly wrong segment costs per residual. */
 export function meanSquare(channels: readonly Channel[]): number {
   let [sum, count] = [0, 0];
   for (const {measured, weights} of channels) {

@@ -1,4 +1,4 @@
-/** What a fit makes small under a density of one's own: −ln of the likelihood and of the priors. */
+/** The cost that a fit minimizes under a density of one's own: −ln of the likelihood and of the priors. */
 import {Density, isDensity, type DensityRows, type NoiseModel, type RowLosses} from './density.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import type {Fit} from './fit.js';

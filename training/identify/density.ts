@@ -12,7 +12,7 @@ import {densityNoise, white, type Noise} from './noise.js';
 import type {Parameters} from './parameters.js';
 import {withLeaf} from './nested.js';
 
-/** What a density may read beside the residual, [n] each; a row is one number of one sample. */
+/** The data that a density may read beside the residual, [n] each; a row is one number of one sample. */
 export interface MeasuredRows {
   /** The measured values, unweighted. */
   readonly measured: tf.Tensor1D;
@@ -50,7 +50,7 @@ export function requireDensity(noise: NoiseDensity): void {
   requireValue(noise.logDensity, callable, 'identify: noise.logDensity');
 }
 
-/** Of a record's rows: what the density is evaluated at. */
+/** The arguments of a density, row by row of a record. */
 export interface DensityRows {
   readonly residuals: Float64Array;
   readonly measured: Float64Array;
@@ -122,7 +122,7 @@ export class Density {
     const n = rows.residuals.length;
     let executable = this.compiled.get(n);
     if (executable === undefined) this.compiled.set(n, (executable = this.compile(n)));
-    // Of an input that the density does not read there may be none.
+    // Inputs that the density does not read may be missing.
     for (const name of inputs) executable.find(name)?.set(rows[name]);
     params.forEach((value, i) => executable.find(`p${i}`)?.fill(value));
     executable.run('losses');

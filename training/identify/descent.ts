@@ -1,4 +1,4 @@
-/** What methods that descend along gradients share: the records of their steps, and how their end is judged. */
+/** Shared by methods that descend along gradients: the records of their steps, and how their end is judged. */
 import {OptionError} from '../../lib/errors.js';
 import {DESCENT_OFFSET, isMinimum, offsetOf} from './convergence.js';
 import type {Evaluation} from './evaluation.js';

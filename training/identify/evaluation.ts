@@ -14,7 +14,7 @@ export interface Request<T> {
   readonly waits?: boolean;
 }
 
-/** What gives a T, and hands out the simulations that it needs on the way. */
+/** A computation of a T that hands out the simulations which it needs on the way. */
 export type Evaluation<T> = Generator<Request<unknown>, T, unknown>;
 
 /** Hands one out. */

@@ -32,7 +32,7 @@ export function isFailedSimulation(error: unknown): error is StiffgradError {
   );
 }
 
-/** The same error, its sentence led by where it happened. */
+/** The error with a sentence that begins with where it happened. */
 export function prefixed(error: StiffgradError, where: string): StiffgradError {
   const Kind = error.constructor as new (code: string, message: string, data: StiffgradError['data']) => StiffgradError;
   const again = new Kind(error.code, `${where}: ${error.message}`, error.data);

@@ -34,5 +34,5 @@ export const recordOf = (
   linearization: {residuals, jacobian, factor},
 });
 
-/** What another process sends of it. */
+/** The part of a record that another process sends. */
 export const withoutLinearization = ({linearization: _, ...record}: FitRecord): FitRecord => record;

@@ -50,7 +50,7 @@ export function checkRecords(model: Model, data: MeasuredRecord | readonly Measu
 }
 
 export class Fit implements EvaluatedProblem {
-  /** Those of the problem by name, those of single records by 'record: name'. */
+  /** The problem's parameters by name, those of single records by 'record: name'. */
   readonly parameters: Parameters;
   readonly space: ParameterSpace;
   readonly warnings: readonly string[];
@@ -92,13 +92,13 @@ export class Fit implements EvaluatedProblem {
     return this.model.dt;
   }
 
-  /** The same with half the step; undefined where a tolerance chooses the steps. */
+  /** The fit with half the step; undefined where a tolerance chooses the steps. */
   finer(): Fit | undefined {
     const {model} = this;
     return model.control?.kind === 'adaptive' ? undefined : new Fit({...model, dt: model.dt / 2}, this.measured);
   }
 
-  /** What is simulated for each record, as data. @throws StiffgradError where it cannot be simulated at the guess */
+  /** The simulation of each record as data. @throws StiffgradError where it cannot be simulated at the guess */
   contents(): SimulationContents[] {
     const values = this.space.values(this.space.start);
     return this.models.map(model => model.contents(values));
@@ -133,7 +133,7 @@ export class Fit implements EvaluatedProblem {
     return this.models.reduce((sum, {record}) => sum + record.t.length, 0);
   }
 
-  /** What was measured, record by record. */
+  /** The records as they were checked. */
   get measured(): readonly CheckedRecord[] {
     return this.models.map(({record}) => record);
   }
@@ -194,7 +194,7 @@ export class Fit implements EvaluatedProblem {
     return this.models.slice(0, record).reduce((sum, {rows}) => sum + rows, 0);
   }
 
-  /** What is known of a record's rows. */
+  /** The data of a record's rows. */
   rowsOf(record: number): Omit<DensityRows, 'residuals'> {
     const {
       weights,
@@ -373,7 +373,7 @@ function requireBlocks(parameters: Parameters, system: System): void {
   for (const key of Object.keys(parameters)) {
     const [, owner, block] = /(?:^|: )([^.: ]+)\.([^.]+)$/.exec(key) ?? [];
     if (block === undefined || (owner === 'initial' && blocks.includes(block))) continue;
-    // Of one letter every other one is a slip away.
+    // Every letter is one slip away from every other.
     const meant =
       block.length > 1 ? nearestName(block, blocks) : blocks.find(name => name.toLowerCase() === block.toLowerCase());
     // Another name is that of a parameter in a group, unless both its parts are those of a start but for a slip.

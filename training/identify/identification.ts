@@ -1,6 +1,6 @@
 /**
- * What an identification found: the record of the best start filled in with its uncertainty, with how well it meets the
- * data, and with the report of both.
+ * The result of an identification: the record of the best start, filled in with its uncertainty, its goodness of fit,
+ * and the report of both.
  */
 import type * as tf from '@tensorflow/tfjs';
 import {boolean, object, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
@@ -61,7 +61,7 @@ export interface FitResult<E, D, R> {
    * `uncertainty.quantile` says. That of a positive or a bounded parameter lies inside its domain and is not symmetric.
    */
   readonly interval: {readonly [label: string]: readonly [low: number, high: number]};
-  /** Of the parameters that move: labels, and their matrix, row-major. */
+  /** Labels of the estimated numbers, and the matrix of their correlations, row-major. */
   readonly correlation: {readonly labels: readonly string[]; readonly values: Float64Array};
   /**
    * Root mean square of measured − simulated, unweighted, by series: 'q', 'y', or 'q[1]' if a sample has several
@@ -101,8 +101,8 @@ export interface FitResult<E, D, R> {
   /** The trajectories of all records. */
   readonly trajectories: readonly R[];
   /**
-   * What the standard errors assume of the residuals, in a sentence: `residuals` of the problem. `String(fit)` and the
-   * report give the error under the other assumption too where the two differ by more than a factor of 2.
+   * The assumption of the standard errors on the residuals, in a sentence: `residuals` of the problem. `String(fit)`
+   * and the report give the error under the other assumption too where the two differ by more than a factor of 2.
    */
   readonly assumption: string;
   /** At a minimum: no small step of any parameter lowers the cost significantly, compared with the standard errors. */
@@ -172,7 +172,7 @@ export interface FitSource {
   readonly milliseconds: number;
 }
 
-/** What a fit can do, as its prototype: what was found can then be copied (structuredClone) and printed. */
+/** The methods of a result, as its prototype: the numbers can then be copied (structuredClone) and printed. */
 class Identified {
   readonly #found: Numbers;
   readonly #source: FitSource;
@@ -270,12 +270,12 @@ class Identified {
     ].join('\n  ');
   }
 
-  /** What console.log shows on Node, Deno and Bun. */
+  /** Shown by console.log on Node, Deno and Bun. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return String(this);
   }
 
-  /** What a notebook shows. */
+  /** Shown by a notebook. */
   [Symbol.for('Jupyter.display')](): MediaBundle {
     return {'text/html': this.html({fragment: true}), 'text/plain': String(this)};
   }
@@ -305,7 +305,7 @@ export function sourceOf(found: object, owner: string): FitSource {
   );
 }
 
-/** What standard errors assume; a density of one's own is that of independent measurements. */
+/** The assumption of the standard errors; a density of one's own is that of independent measurements. */
 const assumed = ({residuals, noise}: FitProblem): FitProblem['residuals'] =>
   isDensity(noise) ? 'independent' : residuals;
 
@@ -326,7 +326,7 @@ export function uncertaintyOf(
   });
 }
 
-/** What converged is before what did not. */
+/** A fit that converged is better than one that did not. */
 const better = (a: FitRecord, b: FitRecord): FitRecord =>
   (a.converged === b.converged ? a.cost < b.cost : a.converged && !b.converged) ? a : b;
 
@@ -401,7 +401,7 @@ function criteria(
   return {logLikelihood, aic: 2 * k - 2 * logLikelihood, bic: k * Math.log(n) - 2 * logLikelihood};
 }
 
-/** What to do about a fit that did not converge, or that lost the data. */
+/** Advice on a fit that did not converge, or that lost the data. */
 function adviceOf({control, shooting}: FitProblem, {status}: FitRecord, lost: boolean): string {
   if (status === 'no-progress' && !lost && control?.kind === 'adaptive') return ` ${roughCost(control.rtol)}`;
   const single = (shooting?.segments ?? 1) === 1 && status !== 'bound' && status !== 'stopped-early';

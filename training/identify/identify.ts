@@ -117,7 +117,7 @@ export async function identifyFit(problem: FitProblem, fit: Fit): Promise<Identi
   return identificationOf(problem, fit, fits, began);
 }
 
-/** What a likelihood that is no sum of squares does not go with. @throws OptionError */
+/** @throws OptionError for options that need a sum of squares */
 function checkDensity({method, shooting, residuals, earlyStopping}: FitProblem, noise: NoiseDensity): void {
   requireDensity(noise);
   const refuse = (option: string, what: string): never => {

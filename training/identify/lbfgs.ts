@@ -149,7 +149,7 @@ export function descentDirection({gradient}: Pick<CostPoint, 'gradient'>, pairs:
   return r.map(value => -value);
 }
 
-/** Of a line search. Without a memory the gradient's length means nothing: the first trial then moves by 1 in all. */
+/** The first trial of a line search. Without a memory the gradient's length means nothing: it moves by 1 in all. */
 export const firstLength = ({gradient}: Pick<CostPoint, 'gradient'>, pairs: readonly Pair[]): number =>
   pairs.length === 0 ? Math.min(1, 1 / gradient.reduce((sum, g) => sum + Math.abs(g), 0)) : 1;
 

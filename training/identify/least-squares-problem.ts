@@ -21,7 +21,7 @@ export interface Factorized {
   readonly factor: Factorization;
 }
 
-/** What both have; the Jacobian is empty where it was not formed. */
+/** Adds what is missing: the factor, or an empty Jacobian where only its factor is known. */
 export function factorized(at: Linearization | Factorized, p: number): Linearization & Factorized {
   if ('factor' in at) return {...at, jacobian: new Float64Array()};
   return {...at, factor: new RowQr(p).append(at.jacobian, at.residuals)};

@@ -60,7 +60,7 @@ interface Settings {
   readonly damping: number;
 }
 
-/** What a search knows after a step. */
+/** State after a step. */
 interface State {
   readonly point: Point;
   /** Moré's D. */

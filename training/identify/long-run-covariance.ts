@@ -86,11 +86,11 @@ export function longRunCovariance(
   };
 }
 
-/** Of vectors of one rate, in their own samples. */
+/** The autoregression of vectors of one rate, in their own samples. */
 interface Memory {
   readonly phi: number;
   readonly spread: number;
-  /** What the autoregression leaves of each group's vectors. */
+  /** Each group's vectors without the part that the autoregression explains. */
   readonly left: ReadonlyMap<VectorGroup, Float64Array>;
   /** L of it. */
   readonly bandwidth: number;

@@ -64,7 +64,7 @@ export function measuredSamples({start, samples, outputs, weights}: ResidualSeri
   return {samples: measured, groups};
 }
 
-/** Of ascending whole numbers; 1 where there are no two. */
+/** Median difference of ascending whole numbers; 1 where there are no two. */
 function medianStep(at: readonly number[]): number {
   const steps = Int32Array.from(at.slice(1), (value, k) => value - at[k]).sort();
   return steps.length === 0 ? 1 : steps[Math.floor(steps.length / 2)];

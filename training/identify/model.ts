@@ -1,4 +1,4 @@
-/** What all records of a problem share: the system, its parameters, and how it is simulated. */
+/** The part of a problem that all its records share: the system, its parameters, and how it is simulated. */
 import type {Checks} from '../../lib/checks.js';
 import {any, callable, integrationChecks, list, object, oneOf, positive} from '../../lib/checks.js';
 import type {Event, Inputs, Observe, System} from '../../lib/index.js';

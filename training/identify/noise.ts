@@ -1,8 +1,8 @@
 /**
- * What residuals are like beside their size: white, autoregressive, or with outliers. A model of the noise says how
- * residuals weigh in the cost: an autoregressive one whitens them (Prais & Winsten 1954; Box & Jenkins, ch. 7), one
- * with outliers bounds what a single one can do (Huber, Robust Statistics, 1981, ch. 7; Lange, Little & Taylor, Robust
- * statistical modeling using the t distribution, JASA 84, 1989).
+ * Models of the noise: white, autoregressive, or with outliers. A model says how residuals weigh in the cost. An
+ * autoregressive one whitens them (Prais & Winsten 1954; Box & Jenkins, ch. 7); one with outliers bounds the influence
+ * of each (Huber, Robust Statistics, 1981, ch. 7; Lange, Little & Taylor, Robust statistical modeling using the t
+ * distribution, JASA 84, 1989).
  */
 import {OptionError} from '../../lib/errors.js';
 import {count, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
@@ -78,7 +78,7 @@ function noiseOf(name: Noise['name'], options: NoiseOptions, order: number, shap
   return options.sd === undefined ? {name, order, shape} : {name, order, shape, sd: options.sd};
 }
 
-/** Of a density of one's own, which has its scale in itself. */
+/** Stands for a density of one's own, which contains its scale. */
 export const densityNoise: Noise = {name: 'density', order: 0, shape: 0, sd: 1};
 
 /** @throws OptionError of what none of the functions above made */
@@ -93,7 +93,7 @@ export function requireNoise(noise: Noise): void {
   );
 }
 
-/** Of a residual in units of its scale: ρ, −ln of its density less that of none, with both derivatives. */
+/** ρ of a residual in units of its scale: −ln of its density less that of 0; with both derivatives. */
 export interface Loss {
   readonly rho: number;
   readonly psi: number;
@@ -128,7 +128,7 @@ export const groundOf = ({name, shape}: Noise, sd: number): number =>
 /** Whether residuals enter the cost other than squared. */
 export const isRobust = ({name}: Noise): boolean => !['white', 'autoregressive', 'density'].includes(name);
 
-/** Of normal errors half are smaller: the median of |r| over the deviation, inverted. */
+/** The deviation of normal errors over the median of their sizes. */
 const MEDIAN_TO_DEVIATION = 1.482602218505602;
 
 /** A scale that outliers do not move: to start from. */

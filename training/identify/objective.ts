@@ -1,6 +1,6 @@
 /**
- * What a fit makes small: the records' residuals as the model of their noise weighs them, and the rows of the priors
- * beside them. With s the noise's scale it is s² (Σ ρ(e/s) + −ln prior), e the whitened residuals: for white noise
+ * The cost that a fit minimizes: the records' residuals as the model of their noise weighs them, and the rows of the
+ * priors. With s the noise's scale it is s² (Σ ρ(e/s) + −ln prior), e the whitened residuals: for white noise
  * without priors ½Σ r², whatever s is. What is not known of the noise is estimated between rounds of the fit, by turns
  * with the parameters (Seber & Wild, Nonlinear Regression, §6.2; of outliers Huber, Robust Statistics, §7.8): each turn
  * lowers the same negative logarithm of the likelihood.
@@ -28,7 +28,7 @@ export interface NoiseFound extends NoiseState {
   readonly coefficients: readonly Float64Array[];
 }
 
-/** What `uncertainty` takes, with the rows of the priors apart from those of the data. */
+/** The argument of `uncertainty`, with the rows of the priors apart from those of the data. */
 export interface LinearFit extends Linearization {
   readonly factor: RowQr;
   readonly cost: number;
@@ -194,15 +194,15 @@ export class Objective implements EvaluatedProblem {
     return this.noise.order === 0 ? 0 : this.weighing.correlate(yield* this.fit.residuals(x));
   }
 
-  /** What the likelihood adds to the cost where the correlations of the noise vary: −s² ln det W. */
+  /** The likelihood's term for correlations of the noise that vary, −s² ln det W; the cost is without it. */
   get determinantCost(): number {
     const {fit, noise, weighing} = this;
     return noise.order === 0 ? 0 : -(weighing.sd ** 2) * weighing.whiten(new Float64Array(fit.weights.length), 1);
   }
 
   /**
-   * What the uncertainty of a fit is judged by: whitened residuals; in place of robust ones pseudo-residuals s ψ / mean
-   * ψ′, by which the covariance of least squares is that of the M-estimate (Huber, Robust Statistics, §7.6).
+   * The linear model for the uncertainty of a fit: whitened residuals; in place of robust ones pseudo-residuals
+   * s ψ / mean ψ′, by which the covariance of least squares is that of the M-estimate (Huber, Robust Statistics, §7.6).
    */
   linearFit({x, cost: found, linearization}: FitRecord): LinearFit {
     const {weighing} = this;

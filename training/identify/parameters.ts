@@ -1,5 +1,5 @@
 /**
- * What is known of a parameter before the fit: free, positive, between bounds, or fixed. Least squares runs
+ * The kinds of parameters: free, positive, between bounds, or fixed. Least squares runs
  * in a coordinate of its own for each, that may be any real number: θ itself, ln θ for a positive one, the
  * logit of its place between the bounds for a bounded one (Gill, Murray & Wright, Practical Optimization, §7.4).
  * So no step can leave the domain. The derivative dθ/dx carries Jacobians in and standard errors out (the delta
@@ -508,7 +508,7 @@ export function readPrior(
   const mean = given.mean === undefined ? guess.slice() : each('mean', given.mean);
   const sd = each('sd', given.sd);
   if (kind !== 'positive') return {mean, sd};
-  // Of a lognormal variable with mean m and deviation s: σ² = ln(1 + s²/m²), μ = ln m − σ²/2.
+  // A lognormal variable with mean m and deviation s has σ² = ln(1 + s²/m²), μ = ln m − σ²/2.
   const variance = sd.map((s, i) => Math.log1p((s / mean[i]) ** 2));
   return {mean: mean.map((m, i) => Math.log(m) - variance[i] / 2), sd: variance.map(Math.sqrt)};
 }

@@ -21,7 +21,7 @@ export const sweepCheck: Check<PartSweep> = {
 export interface HeldProblem {
   readonly problem: FitProblem;
   readonly fit: Fit;
-  /** What identifies the problem, made at the first call. */
+  /** The identity of the problem, computed at the first call. */
   readonly of: () => Promise<string>;
 }
 
@@ -33,7 +33,7 @@ export function heldProblem(
   return {problem, fit, of: () => (of ??= contentsOf(problem, fit))};
 }
 
-/** What a part has of its own, and what changes no number. */
+/** Options that belong to a single part, or that change no number. */
 const notOfProblem = ['sweep', 'starts', 'seed', 'workers', 'signal', 'onProgress'];
 /** Options whose functions are traced: they count by their graphs. */
 const traced = ['system', 'observe', 'events', 'scheme', 'inputs', 'initial', 'data', 'earlyStopping'];

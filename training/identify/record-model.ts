@@ -109,7 +109,7 @@ export class RecordModel {
     ];
   }
 
-  /** What is simulated, as data; traced as for any values. */
+  /** The simulation as data; traced as for any values. */
   contents(values: Values): SimulationContents {
     return this.simulation(values).contents();
   }
@@ -280,7 +280,7 @@ export class RecordModel {
     return readNumeric((given ?? startOfState(this.model.system, name)) as Numeric, name).shape;
   }
 
-  /** What an observation can do: the logarithm of a negative number, the derivative of a root at 0. */
+  /** An observation may give the logarithm of a negative number, or the derivative of a root at 0. */
   private requireFinite(series: Float64Array, {name, outputs, weights}: Channel, what: string): void {
     const bad = series.findIndex((value, i) => !Number.isFinite(value) && weights[i] !== 0);
     if (bad < 0) return;

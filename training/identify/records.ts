@@ -24,7 +24,7 @@ export interface Start {
   readonly t?: number;
 }
 
-/** The same with hidden states by name; default: the system's initial values. */
+/** A start with hidden states by name; default: the system's initial values. */
 export type StartWithStates = Start & {readonly [state: string]: Numeric | undefined};
 
 /** A block of a start. */
@@ -77,7 +77,7 @@ export type SeriesName = 'q' | 'v' | 'y';
 export interface Channel {
   readonly name: SeriesName;
   readonly simulated: SeriesName | 'observed';
-  /** Of one sample, as far as it was given: a flat array of several samples leaves it open. */
+  /** The shape of one sample as far as it was given: a flat array of several samples leaves it open. */
   readonly shape: readonly number[];
   /** Numbers a sample. */
   readonly outputs: number;
@@ -88,7 +88,7 @@ export interface Channel {
 
 export interface CheckedRecord {
   readonly name: string;
-  /** Of a segment: the record it is cut from, to which the parameters belong that are not its start. */
+  /** For a segment: the record that it is cut from, to which its parameters belong except its start. */
   readonly owner?: string;
   readonly t: Float64Array;
   readonly channels: readonly Channel[];

@@ -1,4 +1,4 @@
-/** What a report of a fit says beyond the fit: units, names, references, and validations of other records. */
+/** Details that a user adds to the report of a fit: units, names, references, and validations of other records. */
 import {OptionError} from '../../lib/index.js';
 import {list, object, suggestion, type Checks} from '../../lib/checks.js';
 import {numberText} from '../report/number-text.js';
@@ -20,7 +20,7 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
   readonly validations?: readonly Validation[];
 }
 
-/** Those of a report; what belongs to its parameters and fits is given by their names. */
+/** The options of a report, with details of its parameters and fits by their names. */
 export const reportDetails: Checks = {...reportSchema, parameters: object, fits: object, validations: list};
 
 /** The report with its details. @throws OptionError where details are given for something that is not there */

@@ -1,4 +1,4 @@
-/** What a fit's report says of priors, of the noise, and of the minima that its starts found. */
+/** The sentences of a fit's report on priors, on the noise, and on the minima that its starts found. */
 import type {Chart} from '../report/plot.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import type {LinearFit, NoiseFound} from './objective.js';

@@ -8,7 +8,7 @@
  * twice as many, which beside a simulation of m steps is nothing.
  */
 
-/** Of a linear least-squares problem, what an iteration asks of its factorization. */
+/** A factorized linear least-squares problem, as iterations use it. */
 export interface Factorization {
   /** Columns. */
   readonly p: number;
@@ -22,7 +22,7 @@ export interface Factorization {
   columnNorms(): Float64Array;
 }
 
-/** What lies in the space that the columns span. */
+/** The residuals' projection on the space that the columns span. */
 export interface Projection {
   /** D δ of the Gauss–Newton step δ, D the columns' norms. */
   readonly delta: Float64Array;

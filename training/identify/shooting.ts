@@ -29,7 +29,7 @@ import {Weighing} from './weighing.js';
 
 /** The initial number of segments of records; made by `single` or `multiple`. */
 export interface Shooting {
-  /** Of each record. 1 is single shooting. */
+  /** Number of segments of each record; 1 is single shooting. */
   readonly segments: number;
 }
 
@@ -42,7 +42,10 @@ const several: Check<number> = {
 };
 
 const shootingOptions = {
-  /** Number for each record, at least 2: a segment is to be shorter than the time in which a wrong guess loses the data. */
+  /**
+   * Number of segments of each record, at least 2: so many that a segment is shorter than the time in which a wrong
+   * guess loses the data.
+   */
   segments: several,
 };
 
@@ -58,13 +61,13 @@ const FIRST = 0.01;
  * records, which starts from what is found here: residuals of segments then count as white.
  */
 export class MultipleShooting implements EvaluatedProblem {
-  /** Of all that is looked for, the segments' starts too. */
+  /** The parameters, and the segments' starts. */
   readonly space: ParameterSpace;
   private readonly segments: readonly Segment[];
   /** The first columns: what is no segment's start. */
   private readonly shared: number;
   private readonly dataRows: number;
-  /** What a gap is measured by, for each number of the state. */
+  /** Unit of a gap, for each number of the state. */
   private readonly scales: Float64Array;
   private readonly gaps: number;
   private readonly multipliers: Float64Array;
@@ -287,7 +290,7 @@ interface Rows {
   readonly place: Place;
 }
 
-/** What multiple shooting came to. */
+/** The result of multiple shooting. */
 export interface Shot {
   /** The parameters that were looked for, without the segments' starts. */
   readonly values: Values;

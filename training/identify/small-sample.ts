@@ -1,11 +1,11 @@
 /**
- * What few samples do to a covariance made of squared residuals. Where a sample has leverage its residual is smaller
- * than its error: divided by 1 − h (MacKinnon & White, Some heteroskedasticity-consistent covariance matrix estimators,
- * Journal of Econometrics 29, 1985: HC3; Long & Ervin, American Statistician 54, 2000). And the variance is itself an
- * estimate, with few degrees of freedom (Satterthwaite 1946; Bell & McCaffrey, Survey Methodology 28, 2002), so that 95
- * % of a normal distribution hold less: Student's quantile takes its place. Of 61 samples of white noise intervals so
- * made hold the truth in 95 to 96 % of records, without in 88 to 94 %; with noise of φ = 0.6 in 94 to 98, without in 90
- * to 94 % (bench/short-records.ts).
+ * Corrections of a covariance that is made of squared residuals, for few samples. The residual of a sample with
+ * leverage is smaller than its error: it is divided by 1 − h (MacKinnon & White, Some heteroskedasticity-consistent
+ * covariance matrix estimators, Journal of Econometrics 29, 1985: HC3; Long & Ervin, American Statistician 54, 2000).
+ * And the variance is itself an estimate, with few degrees of freedom (Satterthwaite 1946; Bell & McCaffrey, Survey
+ * Methodology 28, 2002), so that Student's quantile takes the place of the normal one. Intervals so made from 61
+ * samples of white noise hold the truth in 95 to 96 % of records, without in 88 to 94 %; with noise of φ = 0.6 in 94 to
+ * 98, without in 90 to 94 % (bench/short-records.ts).
  */
 import type {MeasuredSamples, OutputGroup} from './measured-samples.js';
 

@@ -38,7 +38,7 @@ export interface IdentificationProgress extends LeastSquaresIteration {
 /** One part of an analysis: its kind, its problem, and its data. */
 export interface PartCase {
   readonly part: string;
-  /** What identifies the problem, by the contents of its options: a task with another problem refuses the part. */
+  /** The identity of the problem, by the contents of its options: a task with another problem refuses the part. */
   readonly of: string;
   readonly [name: string]: unknown;
 }
@@ -89,7 +89,7 @@ export interface FitProblem extends Model {
   readonly signal?: AbortSignal;
 }
 
-/** What the starts came to, in their order; those that could not be simulated are left out. */
+/** The fits from the starts, in their order; those that could not be simulated are left out. */
 export interface Fits {
   readonly records: readonly FitRecord[];
   readonly warnings: readonly string[];
@@ -269,7 +269,7 @@ function* costAt(objective: Objective, x: Float64Array): Evaluation<number> {
   }
 }
 
-/** Of the noise's scale, relative, and its correlations: what a fit's own tolerances leave of an estimate. */
+/** Change of the noise's scale (relative) and correlations that a fit's own tolerances leave. */
 const SETTLED = 1e-7;
 
 /** Rounds of a method that ends without convergence, as Adam does: at the guess's noise, and at its own. */

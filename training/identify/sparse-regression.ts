@@ -4,7 +4,17 @@
  * PNAS 113, 2016; its convergence: Zhang & Schaeffer 2019). For derivatives of measured states, and for what a network
  * has learnt.
  */
-import {count as countCheck, nonNegative, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import {
+  count as countCheck,
+  nonNegative,
+  object,
+  optional,
+  readOptions,
+  requireValue,
+  typed,
+  type Options,
+  type OptionValues,
+} from '../../lib/checks.js';
 import {DataError, OptionError, ShapeError, type Numeric} from '../../lib/index.js';
 import {readSeries} from '../data/series.js';
 import {RowQr, singularValues} from './row-qr.js';
@@ -12,21 +22,23 @@ import {RowQr, singularValues} from './row-qr.js';
 /** Columns of numbers by name, [samples] each. */
 export type Columns = {readonly [name: string]: Numeric};
 
-/** The argument of `sparseRegression`. */
-export interface SparseRegressionProblem {
+const regressionProblem = {
   /** Candidate terms. `polynomials` makes some. */
-  readonly features: Columns;
+  features: typed<Columns>(object),
   /** The quantities to express by the terms. */
-  readonly targets: Columns;
+  targets: typed<Columns>(object),
   /** Coefficients below this are removed, in the target's unit divided by the feature's; or give `share`. */
-  readonly threshold?: number;
+  threshold: optional(nonNegative),
   /** Terms whose root mean square is less than this fraction of the target's are removed; between 0 and 1. */
-  readonly share?: number;
+  share: optional(nonNegative),
   /** Weight of the squares of coefficients, each in units of its feature's norm; default 0. */
-  readonly ridge?: number;
+  ridge: optional(nonNegative, 0),
   /** Default: as many as there are features, which is always enough without a ridge. */
-  readonly maxIterations?: number;
-}
+  maxIterations: optional(countCheck),
+};
+
+/** The argument of `sparseRegression`. @interface */
+export type SparseRegressionProblem = Options<typeof regressionProblem>;
 
 /** The terms of one target. */
 export interface FoundTerms {
@@ -49,15 +61,6 @@ export interface FoundTerms {
   readonly warnings: readonly string[];
 }
 
-const known = {
-  features: object,
-  targets: object,
-  threshold: nonNegative,
-  share: nonNegative,
-  ridge: nonNegative,
-  maxIterations: countCheck,
-};
-
 /**
  * The terms of each target: least squares on all features, then on those whose coefficients are not below the
  * threshold, until none is removed.
@@ -65,14 +68,12 @@ const known = {
  *   fewer samples than features
  */
 export function sparseRegression(problem: SparseRegressionProblem): {readonly [target: string]: FoundTerms} {
-  refuseUnknownOptions(problem, known, 'sparseRegression');
-  const {features, targets, threshold, share} = problem;
-  requireValue(features, object, 'sparseRegression: features');
-  requireValue(targets, object, 'sparseRegression: targets');
+  const read = readOptions(problem, regressionProblem, 'sparseRegression');
+  const {features, targets, threshold, share} = read;
   if ((threshold === undefined) === (share === undefined))
     throw new OptionError('missing-option', 'sparseRegression needs one of threshold and share.');
-  const columns = read(features, 'sparseRegression: features');
-  const wanted = read(targets, 'sparseRegression: targets');
+  const columns = columnsOf(features, 'sparseRegression: features');
+  const wanted = columnsOf(targets, 'sparseRegression: targets');
   const samples = requireAlike([...columns, ...wanted]);
   if (columns.length === 0 || samples < columns.length)
     throw new DataError(
@@ -80,7 +81,7 @@ export function sparseRegression(problem: SparseRegressionProblem): {readonly [t
       `sparseRegression: ${samples} samples for ${columns.length} features; give at least one feature, and at least `
         + 'as many samples as features.',
     );
-  return Object.fromEntries(wanted.map(({key, values}) => [key, found(columns, values, problem)]));
+  return Object.fromEntries(wanted.map(({key, values}) => [key, found(columns, values, read)]));
 }
 
 interface Column {
@@ -90,7 +91,7 @@ interface Column {
   readonly values: Float64Array;
 }
 
-const read = (columns: Columns, owner: string): Column[] =>
+const columnsOf = (columns: Columns, owner: string): Column[] =>
   Object.entries(columns).map(([key, given]) => ({
     key,
     name: `${owner}.${key}`,
@@ -129,7 +130,7 @@ const norm = (x: Float64Array): number => Math.sqrt(x.reduce((sum, value) => sum
 function found(
   columns: readonly Column[],
   given: Float64Array,
-  {threshold, share = 0, ridge = 0, maxIterations}: SparseRegressionProblem,
+  {threshold, share = 0, ridge, maxIterations}: OptionValues<typeof regressionProblem>,
 ): FoundTerms {
   const warnings: string[] = [];
   const unit = unitOf(given);
@@ -228,7 +229,7 @@ function standardErrors(active: readonly Column[], rest: number, samples: number
     freedom -= share * (2 - share);
     for (let j = 0; j < p; j++) {
       const along = vectors[j * p + k];
-      // Of a direction that is open, components of less than the root of the tolerance are rounding.
+      // In a direction that is open, components below the root of the tolerance are rounding.
       if (!open) variance[j] += (along * share) ** 2 / s ** 2;
       else if (Math.abs(along) > Math.sqrt(RANK_TOLERANCE)) variance[j] = Infinity;
     }
@@ -257,7 +258,7 @@ function textOf(names: readonly string[], coefficients: readonly number[]): stri
  */
 export function polynomials(variables: Columns, degree: number): {readonly [name: string]: Float64Array} {
   requireValue(degree, countCheck, 'polynomials: degree');
-  const own = read(variables, 'polynomials: variables');
+  const own = columnsOf(variables, 'polynomials: variables');
   requireAlike(own);
   if (own.length === 0) throw new OptionError('missing-option', 'polynomials needs at least one variable.');
   interface Product {

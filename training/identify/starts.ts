@@ -53,7 +53,7 @@ function coordinateAt({kind, low, high, guess, prior}: MovingNumber, place: numb
   return guess + Math.max(Math.abs(guess), 1) * normal;
 }
 
-/** Of a bounded interval: nearer to a bound the logit has no slope to start with. */
+/** Share of a bounded interval: nearer to a bound the logit has no slope to start with. */
 const EDGE = 1e-3;
 const clipped = (place: number): number => Math.min(Math.max(place, EDGE), 1 - EDGE);
 

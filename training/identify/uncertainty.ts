@@ -8,7 +8,17 @@
  * model misses lasts for many samples.
  */
 import {OptionError} from '../../lib/errors.js';
-import {list, nonNegative, numbers, positive, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {
+  list,
+  nonNegative,
+  numbers,
+  optional,
+  positive,
+  readOptions,
+  typed,
+  whole,
+  type Options,
+} from '../../lib/checks.js';
 import type {Linearization} from './least-squares-problem.js';
 import {longRunCovariance} from './long-run-covariance.js';
 import {RowQr, singularValues, type SingularValues} from './row-qr.js';
@@ -17,32 +27,34 @@ import {degreesOf, unleveraged, widening, Z} from './small-sample.js';
 
 export type {ResidualSeries} from './measured-samples.js';
 
-/** Options of `uncertainty`. */
-export interface UncertaintyOptions {
+const uncertaintyOptions = {
   /** Names for the warnings; default x[0], x[1], ... */
-  readonly names?: readonly string[];
+  names: optional(typed<readonly string[]>(list)),
   /** Number of residuals that are measurements; default all. Those of weight 0 have rows, but no information. */
-  readonly observations?: number;
+  observations: optional(whole),
   /** With them, the covariance allows for correlation in time: between samples of one series, not between series. */
-  readonly series?: readonly ResidualSeries[];
+  series: optional(typed<readonly ResidualSeries[]>(list)),
   /**
    * Number of measured samples after which correlation is neglected; default from the autocorrelation of the scores
    * (Andrews 1991).
    */
-  readonly bandwidth?: number;
+  bandwidth: optional(positive),
   /**
    * Singular values below this fraction of the largest count as zero. Default 1e-10, the accuracy of
    * sensitivities from a converged Newton iteration; Jacobians by finite differences need 1e-6.
    */
-  readonly rankTolerance?: number;
+  rankTolerance: optional(nonNegative, 1e-10),
   /**
    * Rows [k, p] of a prior that the factor has below the Jacobian's, in the residuals' scale: they add information, but
    * are not measurements.
    */
-  readonly priorRows?: Float64Array;
+  priorRows: optional(typed<Float64Array>(numbers)),
   /** Variance of a residual, if known; default: estimated from the residuals. */
-  readonly variance?: number;
-}
+  variance: optional(positive),
+};
+
+/** Options of `uncertainty`. @interface */
+export type UncertaintyOptions = Options<typeof uncertaintyOptions>;
 
 /** A direction in which the residuals do not change. */
 export interface UnidentifiedDirection {
@@ -62,7 +74,7 @@ export interface Uncertainty {
    * correlated it is so wide that 1.96 standard errors hold 95 % of short records too (small-sample.ts).
    */
   readonly covariance: Float64Array;
-  /** The same were the residuals independent: equal to it where they are taken to be. */
+  /** The covariance if the residuals were independent; equal to `covariance` where they are taken to be. */
   readonly independent: Float64Array;
   /** [p]; infinite where unidentified. */
   readonly standardError: Float64Array;
@@ -99,33 +111,20 @@ export function uncertainty(
   fit: Linearization & {readonly factor: RowQr; readonly cost: number},
   options: UncertaintyOptions = {},
 ): Uncertainty {
-  refuseUnknownOptions(
-    options,
-    {
-      names: list,
-      observations: whole,
-      series: list,
-      bandwidth: positive,
-      rankTolerance: nonNegative,
-      priorRows: numbers,
-      variance: positive,
-    },
-    'uncertainty',
-  );
-  const {rankTolerance = 1e-10, series} = options;
+  const {rankTolerance, series, bandwidth, ...given} = readOptions(options, uncertaintyOptions, 'uncertainty');
   const {p} = fit.factor;
-  const names = options.names ?? Array.from({length: p}, (_, i) => `x[${i}]`);
+  const names = given.names ?? Array.from({length: p}, (_, i) => `x[${i}]`);
   const norms = fit.factor.columnNorms();
   const decomposition = singularValues(scaledColumns(fit.factor, norms), p);
   const rank = decomposition.values.filter(value => value > rankTolerance * decomposition.values[0]).length;
-  const observations = options.observations ?? fit.residuals.length;
+  const observations = given.observations ?? fit.residuals.length;
   const root = inverseRoot(decomposition, norms, rank);
-  const prior = mapped(options.priorRows ?? new Float64Array(0), root, rank, p);
+  const prior = mapped(given.priorRows ?? new Float64Array(0), root, rank, p);
   // Numbers that the data determine, where the priors do not (MacKay, Neural Computation 4, 1992).
   const byPriors = prior.reduce((sum, value) => sum + value * value, 0);
   const degreesOfFreedom = observations - rank + byPriors;
-  const variance = options.variance ?? (degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN);
-  // Of correlated residuals the error is judged by those that depend on the parameters alone, as a fixed start's does
+  const variance = given.variance ?? (degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN);
+  // The error of correlated residuals is judged by those that depend on the parameters alone, as a fixed start's does
   // not.
   const informing = series === undefined ? observations : Math.min(observations, informingRows(fit.jacobian, p));
   const judged = informing - observations + degreesOfFreedom > 0;
@@ -137,7 +136,7 @@ export function uncertainty(
           root,
           p,
           series,
-          options.bandwidth,
+          bandwidth,
           rank - byPriors,
           prior.map(value => value * Math.sqrt(variance)),
         );
@@ -166,7 +165,7 @@ export function uncertainty(
     inflation,
     degrees,
     quantile:
-      correlated !== undefined || options.variance !== undefined || !(degreesOfFreedom > 0)
+      correlated !== undefined || given.variance !== undefined || !(degreesOfFreedom > 0)
         ? new Float64Array(p).fill(Z)
         : studentQuantiles(root, prior, degrees),
     rank,
@@ -303,7 +302,7 @@ function halfOf(r: Float64Array, root: Float64Array, p: number): Float64Array {
   return half;
 }
 
-/** Of AᵀA. */
+/** The diagonal of AᵀA. */
 function diagonalOf(a: Float64Array, p: number): Float64Array {
   const sums = new Float64Array(p);
   a.forEach((value, index) => (sums[index % p] += value * value));
@@ -340,7 +339,7 @@ function nullDirections(
   });
 }
 
-/** What is not identified must not look as if it were. */
+/** A parameter that is not identified has an infinite variance, and no correlations. */
 function forget(covariance: Float64Array, p: number, lost: ReadonlySet<number>): void {
   for (const i of lost) {
     for (let j = 0; j < p; j++) covariance[i * p + j] = covariance[j * p + i] = NaN;

@@ -40,7 +40,7 @@ const validateOptions = {
    * default: one simulation of the whole record.
    */
   horizon: optional(count),
-  /** Of predictions: the samples from one to the next. Default 1; each takes a fit of its start. */
+  /** Samples from one prediction to the next. Default 1; each takes a fit of its start. */
   every: optional(count, 1),
 };
 
@@ -52,11 +52,11 @@ export interface OutputValidation {
   readonly samples: number;
   /** Root mean square of the residuals. */
   readonly rmse: number;
-  /** The same over the standard deviation of what was measured. */
+  /** `rmse` over the standard deviation of what was measured. */
   readonly nrmse: number;
   /** 1 − residual over total sum of squares. */
   readonly r2: number;
-  /** Of the residuals. */
+  /** Mean of the residuals. */
   readonly mean: number;
   readonly standardDeviation: number;
   /** Greatest absolute residual, and its time. */
@@ -73,7 +73,7 @@ export interface Validation extends Pick<OutputValidation, 'samples' | 'rmse' | 
   readonly outputs: {readonly [series: string]: OutputValidation};
   /** Measured and simulated, where they were judged. */
   readonly series: readonly FittedSeries[];
-  /** What the warm-up found, by name: 'initial.q' and the record's own parameters. Of predictions: the last one's. */
+  /** Values that the warm-up found, by name: 'initial.q', the record's own parameters; the last prediction's. */
   readonly found: {readonly [name: string]: Float64Array};
   readonly warnings: readonly string[];
 }
@@ -157,7 +157,7 @@ const hasFirst = ({channels}: CheckedRecord, block: Block): boolean =>
     ({simulated, weights, outputs}) => simulated === block && weights.subarray(0, outputs).every(weight => weight > 0),
   );
 
-/** Of the start that a record gives, what its first sample does not tell: nothing where it is that of another time. */
+/** Blocks of a record's start that its first sample does not have; none where the start is at another time. */
 function untold(model: Model, record: CheckedRecord): readonly Block[] {
   const {initial, t} = record;
   const isThere = initial?.t === undefined || initial.t === t[0];

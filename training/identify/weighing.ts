@@ -8,7 +8,7 @@ import {burg, likeliest, predictorsOf, unbiased, whiten, whitenBack} from './aut
 import type {Noise} from './noise.js';
 import {isRobust, lossAt, medianScale, scaleOf} from './noise.js';
 
-/** What is known, or was found, of the noise. */
+/** Scale and correlations of the noise, known or estimated. */
 export interface NoiseState {
   /** Scale of a weighted residual; with an autoregression, of what its past does not tell. */
   readonly sd: number;
@@ -16,7 +16,7 @@ export interface NoiseState {
   readonly partial: readonly Float64Array[];
 }
 
-/** What an autoregression joins of one output. */
+/** Rows of one output that an autoregression joins. */
 export interface WhitenedStretch extends Stretch {
   readonly group: number;
 }
@@ -94,7 +94,7 @@ export class Weighing {
     return this.weighed.penalized || isRobust(this.noise);
   }
 
-  /** What f gives with another state of the noise. */
+  /** The value of f with another state of the noise. */
   at<T>(state: NoiseState, f: () => T): T {
     const [before, predictors] = [this.current, this.predictors];
     [this.current, this.predictors] = [state, state.partial.map(predictorsOf)];

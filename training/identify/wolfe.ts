@@ -28,7 +28,7 @@ export const wolfeStep = (
   first: number,
 ): LinePoint | undefined => here(wolfeSearch(x => known(evaluate(x)), from, direction, first));
 
-/** The same, with evaluations that hand out their simulations. */
+/** `wolfeStep` for evaluations that hand out their simulations. */
 export function* wolfeSearch(
   evaluate: (x: Float64Array) => Evaluation<CostPoint | undefined>,
   from: CostPoint,

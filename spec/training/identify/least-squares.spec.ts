@@ -565,6 +565,15 @@ describe('least squares', () => {
       expect(values[0]).to.be.closeTo(Math.SQRT2, 1e-15);
       expect(values[1] / (delta / Math.SQRT2)).to.be.closeTo(1, 1e-15 / delta); // the columns' own roundoff over δ
     });
+
+    it('a column whose squares underflow counts as zero', () => {
+      for (const tiny of [1e-150, 1e-158, 1e-170]) {
+        const {r} = new RowQr(2).append(Float64Array.of(0, 1, tiny, 0, tiny, 0), new Float64Array(3));
+        expect(r.every(Number.isFinite)).to.equal(true);
+        expect(r[0]).to.be.oneOf([0, Math.hypot(tiny, tiny)]);
+        expect(Math.abs(r[3])).to.be.closeTo(1, 1e-15);
+      }
+    });
   });
 
   it('takes a record of 1e5 samples and 8 parameters in well under a second', () => {
