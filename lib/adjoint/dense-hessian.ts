@@ -15,7 +15,7 @@ import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {Directions} from './directions.js';
-import {TangentLeft} from './tangent-left.js';
+import {TangentResidual} from './tangent-residual.js';
 
 /** A step with both its ends, and the tangents [count, state] of these. */
 export interface SteppedPair {
@@ -36,7 +36,7 @@ export interface WithinCotangents {
 export class SecondOrderDense {
   private readonly executable: StepExecutable<DenseHessianProgram>;
   private readonly jacobian: JacobianFactor | undefined;
-  private readonly remainder: TangentLeft;
+  private readonly remainder: TangentResidual;
   private readonly names: readonly ParameterName[];
 
   constructor(
@@ -56,7 +56,7 @@ export class SecondOrderDense {
     setDirections(context, this.executable, directions);
     this.names = parameterNames(context);
     this.jacobian = jacobianFactor(context, this.executable);
-    this.remainder = new TangentLeft(
+    this.remainder = new TangentResidual(
       context,
       directions.count,
       {dx: this.executable.find('dx'), dz: this.executable.find('dz')},
@@ -76,8 +76,8 @@ export class SecondOrderDense {
     if (jacobian === undefined || dz === undefined) return;
     jacobian.refresh();
     executable.run('pushResidual');
-    this.remainder.stand(record, row);
-    jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.left);
+    this.remainder.setStep(record, row);
+    jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.residual);
   }
 
   /** Tangents [count, state] of the state at θ of the step that is loaded; the executable's own buffer. */

@@ -54,7 +54,7 @@ export function throughDerived(context: Context, cotangents: readonly Float64Arr
   return own;
 }
 
-/** The same for their changes along directions; the cotangents' own are as the sweep left them. */
+/** Pulls the changes of derived values' cotangents along directions; the cotangents' own are as the sweep left them. */
 export function secondOrderThroughDerived(
   context: Context,
   directions: Directions,

@@ -21,22 +21,23 @@ export interface Gradient {
 export type StepPull = (record: StepRecord, k: number, xCotangent: Float64Array, isNew: boolean) => void;
 
 /** A state within a step, and its cotangent. */
-export interface Looked {
+export interface InteriorCotangent {
   readonly theta: number;
   readonly cotangent: Float64Array;
 }
 
 /** Several steps at once. */
-export interface PullTogether {
-  readonly most: number;
+export interface BatchedPull {
+  readonly maxCount: number;
   /**
-   * So many saved states may stand anywhere in them, ends of steps and within. Absent where states are saved at ends alone, of all
-   * steps but the last or of none.
+   * So many saved states may stand anywhere in them, ends of steps and within. Absent where states are saved at ends
+   * alone, of all steps but the last or of none.
    */
-  readonly mostSaved?: number;
+  readonly maxSaved?: number;
   /**
    * Rows from..from+count−1 of a record, each a step, the last one first, in one call.
-   * @param saved cotangents of the saved states in them, which are added on the way; without `mostSaved` not those at the end of the last
+   * @param saved cotangents of the saved states in them, which are added on the way; without `maxSaved` not those at
+   *   the end of the last
    * @param cursor stands at these
    * @param end the state at the end of the last
    */
@@ -54,7 +55,7 @@ export interface PullTogether {
 /** Cotangents go back through one transition after another. */
 export interface TransitionPull {
   readonly executable: StepExecutable;
-  /** Of the state: at first that of a transition's end, then of its beginning. */
+  /** The cotangent of the state: before a pull that of the transition's end, after it that of its beginning. */
   readonly xCotangent: Float64Array;
   /**
    * Transition n, taken by rows from..to−1 of a record.
@@ -69,10 +70,10 @@ export interface TransitionPull {
     to: number,
     end: Float64Array,
     isNew: boolean,
-    within: readonly Looked[],
+    within: readonly InteriorCotangent[],
   ): void;
   /** Absent where each step is pulled back by itself. */
-  readonly together?: PullTogether;
+  readonly batched?: BatchedPull;
   /** The cotangents of the parameters, after the last transition. */
   finish(): Float64Array[];
 }
@@ -83,14 +84,14 @@ export function pullRows(
   executable: StepExecutable,
   cotangents: ParameterCotangents,
   pull: StepPull,
-  together?: PullTogether,
+  together?: BatchedPull,
 ): TransitionPull {
   // In the programs' own memory, where they read it.
   const xCotangent = executable.find('nextCotangent')?.fill(0) ?? new Float64Array(traced.state.size);
   return {
     executable,
     xCotangent,
-    together,
+    batched: together,
     pull(_n, record, from, to, _end, isNew) {
       pull(record, to - 1, xCotangent, isNew);
       for (let k = to - 2; k >= from; k--) pull(record, k, xCotangent, false);

@@ -12,8 +12,8 @@ import {hessianPrograms} from '../step/hessian-programs.js';
 import {cotangentName, secondOrderName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Gradient} from './gradient.js';
-import type {Saved} from './step-history.js';
-import {hasInside, SavedCursor} from './step-history.js';
+import type {SavedStates} from './step-history.js';
+import {savesWithinSteps, SavedCursor} from './step-history.js';
 import {SecondOrderDense} from './dense-hessian.js';
 import {
   parameterNames,
@@ -26,9 +26,11 @@ import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {Directions} from './directions.js';
-import {TangentLeft} from './tangent-left.js';
+import {TangentResidual} from './tangent-residual.js';
 
-/** Transition n as it was taken: rows from..to−1 of a record, and the tangents [count, state] of the state before each. */
+/**
+ * Transition n as it was taken: rows from..to−1 of a record, and the tangents [count, state] of the state before each.
+ */
 export interface SecondOrderStep {
   readonly n: number;
   readonly record: StepRecord;
@@ -51,9 +53,9 @@ export interface SecondOrder {
 
 /** The step's adjoint with its tangent, loaded for a run. */
 export class SecondOrderPull {
-  /** By parameter, and by value derived from them. */
+  /** Cotangents of parameters, and of values derived from them. */
   readonly cotangents: readonly Float64Array[];
-  /** The same, [count, size]. */
+  /** Changes of these cotangents along directions, [count, size]. */
   readonly changes: readonly Float64Array[];
   private readonly pullRow: (
     record: StepRecord,
@@ -96,7 +98,7 @@ export class SecondOrderPull {
       ['pushResidual', 'pullUnknown', 'sequentialUnknown'] as const
     ).map(bound);
     const [pullStep, sequentialStep] = (['pullStep', 'sequentialStep'] as const).map(name => executable.program(name));
-    const remainder = new TangentLeft(context, count, {dx: dxIn, dz}, directions);
+    const remainder = new TangentResidual(context, count, {dx: dxIn, dz}, directions);
     this.pullRow = (record, k, dx, {cotangent, change}, z) => {
       record.load(k, buffers);
       dxIn?.set(dx);
@@ -105,8 +107,8 @@ export class SecondOrderPull {
       if (jacobian !== undefined) {
         jacobian.refresh();
         pushResidual();
-        remainder.stand(record, k);
-        if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.left);
+        remainder.setStep(record, k);
+        if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.residual);
         pullUnknown();
         if (zCotangent !== undefined) addTo(zCotangent, z?.cotangent);
         if (w !== undefined && zCotangent !== undefined) jacobian.solveManyTransposed(zCotangent, w, 1, record, k);
@@ -126,7 +128,8 @@ export class SecondOrderPull {
   }
 
   /**
-   * The cotangent of the beginning of a recorded step, and its change, from those of its end; the executable's own buffers.
+   * The cotangent of the beginning of a recorded step, and its change, from those of its end; the executable's own
+   * buffers.
    * @param z further cotangents of its unknown
    */
   pull(
@@ -161,12 +164,12 @@ class SecondOrderSweep {
   constructor(
     context: StepContext,
     directions: Directions,
-    saved: Saved,
+    saved: SavedStates,
     private readonly cotangent: SavedCotangent,
   ) {
     const {size} = context.traced.state;
     this.pull = new SecondOrderPull(context, directions);
-    if (hasInside(saved)) this.dense = new SecondOrderDense(context, directions);
+    if (savesWithinSteps(saved)) this.dense = new SecondOrderDense(context, directions);
     this.cursor = new SavedCursor(saved, true);
     this.x = {cotangent: new Float64Array(size), change: new Float64Array(directions.count * size)};
   }
@@ -236,7 +239,7 @@ export function sweepBackSecondOrder(
   start: StepRecord,
   directions: Directions,
   backwards: SecondOrderBackwards,
-  saved: Saved,
+  saved: SavedStates,
   cotangent: SavedCotangent,
 ): SecondOrder {
   const {count, initial} = directions;

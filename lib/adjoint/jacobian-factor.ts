@@ -21,53 +21,55 @@ import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 /** Evaluates b − Jx for the x that was solved for, into an array of its own. */
-export type Left = () => Float64Array;
+export type ResidualFunction = () => Float64Array;
 
 /**
- * Solves are in the executable's buffers. Where the Jacobian keeps too few digits (linear/lost-digits.ts) they are refined as
- * Newton's iteration refines the step, by what the step's own functions say is left; then b is overwritten.
+ * Solves are in the executable's buffers. Where the Jacobian keeps too few digits (linear/lost-digits.ts) they are
+ * refined as Newton's iteration refines the step, by what the step's own functions say is left; then b is overwritten.
  */
 export interface JacobianFactor {
   /** Evaluates J where the executable's buffers say, or its variant at a guess, and factors it. */
   refresh(program?: 'startJacobian'): Factor;
   /** J x = b with the Jacobian last refreshed, for `count` right-hand sides. */
-  solve(b: Float64Array, x: Float64Array, count: number, left: Left): void;
+  solve(b: Float64Array, x: Float64Array, count: number, left: ResidualFunction): void;
   /** Jᵀx = b with the Jacobian where the buffers say, that of step k of a record, which is solved with once. */
   solveTransposed(b: Float64Array, x: Float64Array, record: StepRecord, k: number): void;
   /**
    * What the last x of `solveTransposed` lacks below its last digit; undefined where digits are not lost. A stiffness
    * multiplies the rounding of x: k = 1e12 makes 1e-4 of that of a number near 1.
    */
-  readonly rest: Float64Array | undefined;
-  /** The same for `count` right-hand sides, with the Jacobian last refreshed. */
+  readonly lowPart: Float64Array | undefined;
+  /** Jᵀx = b for `count` right-hand sides, with the Jacobian last refreshed. */
   solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void;
   /** A flag: there is such a rest. */
-  readonly hasRest: Element;
+  readonly hasLowPart: Element;
   /**
    * `solveTransposed` as a part of routines, of (row).
    * @param general solves in JavaScript, where the matrix is to be measured or is not one for the kernels
    */
-  transposedPart(b: Float64Array, x: Float64Array, general: (row: number) => void): Part;
+  transposedCallee(b: Float64Array, x: Float64Array, general: (row: number) => void): Part;
   /** For another sweep: what was measured along the last one is not to be relied on. */
   restart(): void;
 }
 
 /**
- * Whether digits are lost is measured once in so many steps, and where pivots become small or rows change: a measurement
- * takes about as long as a step of the sweep.
+ * Whether digits are lost is measured once in so many steps, and where pivots become small or rows change: a
+ * measurement takes about as long as a step of the sweep.
  */
-const measured = 256;
+const stepsBetweenChecks = 256;
 
-/** And before a step that is so many times as long as the one it was measured at: what is stiff grows with h². */
-const longer = 2;
+/** Growth of the step length after which digits are measured again: what is stiff grows with h². */
+const maxLengthRatio = 2;
 
-/** Steps until the next measurement, the longest step that it may wait for, and flags: digits are lost, there is a rest. */
-const [ahead, longest, losing, rest] = [0, 1, 2, 3];
+/**
+ * Steps until the next measurement, the longest step that it may wait for, and flags: digits are lost, there is a rest.
+ */
+const [stepsUntilCheck, maxCheckedLength, losesDigitsSlot, rest] = [0, 1, 2, 3];
 
 /** A correction gains the digits that the factor has; with none it does not shrink, and nothing is to be gained. */
-const mostCorrections = 4;
+const maxCorrections = 4;
 
-/** By executable, whose texts read and write it. */
+/** The frame of each executable, which its routines read and write. */
 const frames = new WeakMap<StepExecutable, Float64Array>();
 
 function frameOf(executable: StepExecutable): Float64Array {
@@ -76,7 +78,7 @@ function frameOf(executable: StepExecutable): Float64Array {
   return frame;
 }
 
-/** undefined for an explicit scheme. @param inText it serves a text of pulls (pull-text.ts) */
+/** undefined for an explicit scheme. @param inText it serves a text of pulls (emit-pull.ts) */
 export function jacobianFactor(
   context: StepContext,
   executable: StepExecutable<'jacobian'>,
@@ -86,23 +88,23 @@ export function jacobianFactor(
 }
 
 class SweepFactor implements JacobianFactor {
-  private readonly steady: boolean;
+  private readonly isConstant: boolean;
   private readonly refactor: (values: Float64Array) => Factor;
   private readonly solveOnce: TransposedSolve | undefined;
   private readonly values: Float64Array;
   private readonly evaluate: () => void;
   private readonly analysis: Analysis;
-  private readonly kept: ConstantFactor | undefined;
+  private readonly constantFactor: ConstantFactor | undefined;
   private readonly h: Float64Array;
   private readonly size: number;
-  private lost: LostDigits | undefined;
-  private rows: Rows | undefined;
-  /** Places `ahead` to `rest`; in the programs' memory where a text may be compiled there. */
+  private amplification: LostDigits | undefined;
+  private rowMonitor: Rows | undefined;
+  /** Places `ahead` to `lowPart`; in the programs' memory where a text may be compiled there. */
   private readonly frame: Float64Array;
   private due = false;
   private products: StepExecutable<'transposedProduct'> | undefined;
-  private last: Factor | undefined;
-  private lacking: Float64Array | undefined;
+  private lastFactor: Factor | undefined;
+  private lowOrderPart: Float64Array | undefined;
 
   constructor(
     private readonly context: StepContext,
@@ -112,33 +114,33 @@ class SweepFactor implements JacobianFactor {
     const {compiled, linear} = context;
     const solver = compiled.matrices.sweepSolver(linear);
     const analysis = compiled.matrices.analysis(solver, solverKey(solver), 'jacobian');
-    this.steady = compiled.matrices.isConstant('jacobian');
-    this.refactor = executable.factorization(analysis, this.steady);
-    this.solveOnce = this.steady ? undefined : executable.transposedSolve?.(analysis);
+    this.isConstant = compiled.matrices.isConstant('jacobian');
+    this.refactor = executable.factorization(analysis, this.isConstant);
+    this.solveOnce = this.isConstant ? undefined : executable.transposedSolve?.(analysis);
     this.values = executable.buffer('J');
     this.evaluate = executable.program('jacobian');
     this.analysis = analysis;
     this.frame = inText ? frameOf(executable).fill(0) : new Float64Array(sweepFrameSize);
     const h = executable.find('h');
     this.h = h ?? new Float64Array(1);
-    this.kept = this.steady ? new ConstantFactor(h) : undefined;
+    this.constantFactor = this.isConstant ? new ConstantFactor(h) : undefined;
     this.size = analysis.n;
   }
 
-  private factored(program?: 'startJacobian'): Factor {
-    const {kept, values} = this;
-    const present = program === undefined ? kept?.current : undefined;
+  private currentFactor(program?: 'startJacobian'): Factor {
+    const {constantFactor, values} = this;
+    const present = program === undefined ? constantFactor?.current : undefined;
     if (present !== undefined) return present;
-    kept?.discard();
+    constantFactor?.discard();
     if (program === undefined) this.evaluate();
     else this.executable.run(program);
-    const factor = this.attempted(values);
-    if (program === undefined) kept?.store(factor);
+    const factor = this.factorOrThrow(values);
+    if (program === undefined) constantFactor?.store(factor);
     return factor;
   }
 
   /** @throws the error of a failed step where the matrix has no factor */
-  private attempted(values: Float64Array): Factor {
+  private factorOrThrow(values: Float64Array): Factor {
     try {
       return this.refactor(values);
     } catch (error) {
@@ -162,32 +164,33 @@ class SweepFactor implements JacobianFactor {
 
   refresh(program?: 'startJacobian'): Factor {
     if (program === undefined && this.isDue()) this.due = true;
-    this.last = this.factored(program);
-    if (program === undefined && !this.steady && this.rows?.haveChanged(this.values) === true) this.due = true;
-    return this.last;
+    this.lastFactor = this.currentFactor(program);
+    if (program === undefined && !this.isConstant && this.rowMonitor?.haveChanged(this.values) === true)
+      this.due = true;
+    return this.lastFactor;
   }
 
-  solve(b: Float64Array, x: Float64Array, count: number, left: Left): void {
-    const factor = this.last ?? this.refresh();
+  solve(b: Float64Array, x: Float64Array, count: number, left: ResidualFunction): void {
+    const factor = this.lastFactor ?? this.refresh();
     this.measureIfDue(factor, b, x, false);
     factor.solve(b, x, count);
-    if (this.losing) this.refine(b, x, count, left, (from, to) => factor.solve(from, to, count));
+    if (this.losesDigits) this.refine(b, x, count, left, (from, to) => factor.solve(from, to, count));
   }
 
   solveTransposed(b: Float64Array, x: Float64Array, record: StepRecord, k: number): void {
     const {h, solveOnce} = this;
     // Most steps; nothing else here may cost them anything.
-    if (solveOnce !== undefined && this.mayPass(h[0])) {
-      this.frame[ahead]--;
+    if (solveOnce !== undefined && this.needsNoCheck(h[0])) {
+      this.frame[stepsUntilCheck]--;
       this.evaluate();
-      if (solveOnce(this.values, b, x) || this.rows?.haveChanged(this.values) !== true) return;
+      if (solveOnce(this.values, b, x) || this.rowMonitor?.haveChanged(this.values) !== true) return;
     }
     this.refresh();
     this.solveManyTransposed(b, x, 1, record, k);
   }
 
   solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void {
-    const factor = this.last ?? this.refresh();
+    const factor = this.lastFactor ?? this.refresh();
     this.measureIfDue(factor, b, x, true);
     this.transposed(factor, b, x, count, record, k);
   }
@@ -200,8 +203,8 @@ class SweepFactor implements JacobianFactor {
     record: StepRecord,
     k: number,
   ): void {
-    this.setRest(undefined);
-    if (!this.losing) {
+    this.setLowPart(undefined);
+    if (!this.losesDigits) {
       factor.solveTransposed(b, x, count);
       return;
     }
@@ -213,28 +216,28 @@ class SweepFactor implements JacobianFactor {
       b,
       x,
       count,
-      () => this.leftOf(product, right, x, count),
+      () => this.residualOf(product, right, x, count),
       (from, to) => factor.solveTransposed(from, to, count),
     );
   }
 
   /** Neither to be measured nor refined. */
-  private mayPass(length: number): boolean {
+  private needsNoCheck(length: number): boolean {
     const {frame} = this;
-    return frame[ahead] > 1 && frame[losing] === 0 && Math.abs(length) <= frame[longest];
+    return frame[stepsUntilCheck] > 1 && frame[losesDigitsSlot] === 0 && Math.abs(length) <= frame[maxCheckedLength];
   }
 
-  get hasRest(): Element {
+  get hasLowPart(): Element {
     return element(this.frame, rest);
   }
 
-  transposedPart(b: Float64Array, x: Float64Array, general: (row: number) => void): Part {
-    const {executable, analysis, frame, steady} = this;
+  transposedCallee(b: Float64Array, x: Float64Array, general: (row: number) => void): Part {
+    const {executable, analysis, frame, isConstant} = this;
     return {
       run: general,
       write: (w, given) => {
         const routines = routinesOf(executable);
-        const factor = steady ? undefined : routines?.factor(analysis);
+        const factor = isConstant ? undefined : routines?.factor(analysis);
         const growth = executable.find('growth');
         const otherwise = w.call(general, given);
         if (routines === undefined || factor === undefined || growth === undefined) return otherwise;
@@ -244,7 +247,7 @@ class SweepFactor implements JacobianFactor {
         const least = growth.byteOffset + 4 * growth.length;
         const changed = w.call(routines.kernels.rowsChanged, [J, growth.byteOffset, least, n, band], 'i32');
         const passed = (): void =>
-          w.store(w.int(frame.byteOffset), w.op('f64.sub', number(ahead), w.number(1)), 8 * ahead);
+          w.store(w.int(frame.byteOffset), w.op('f64.sub', number(stepsUntilCheck), w.number(1)), 8 * stepsUntilCheck);
         const anew = (): void =>
           w.if(w.op('i32.eqz', factor.writeElimination(w, J)), otherwise, () =>
             w.if(changed, otherwise, () => {
@@ -255,11 +258,11 @@ class SweepFactor implements JacobianFactor {
         const length = executable.find('h') === undefined ? w.number(0) : w.load(w.int(this.h.byteOffset));
         const mayPass = w.op(
           'i32.and',
-          w.op('f64.gt', number(ahead), w.number(1)),
+          w.op('f64.gt', number(stepsUntilCheck), w.number(1)),
           w.op(
             'i32.and',
-            w.op('f64.eq', number(losing), w.number(0)),
-            w.op('f64.le', w.op('f64.abs', length), number(longest)),
+            w.op('f64.eq', number(losesDigitsSlot), w.number(0)),
+            w.op('f64.le', w.op('f64.abs', length), number(maxCheckedLength)),
           ),
         );
         return () =>
@@ -277,40 +280,43 @@ class SweepFactor implements JacobianFactor {
     };
   }
 
-  get rest(): Float64Array | undefined {
-    return this.lacking;
+  get lowPart(): Float64Array | undefined {
+    return this.lowOrderPart;
   }
 
-  private setRest(lacking: Float64Array | undefined): void {
-    this.lacking = lacking;
+  private setLowPart(lacking: Float64Array | undefined): void {
+    this.lowOrderPart = lacking;
     this.frame[rest] = lacking === undefined ? 0 : 1;
   }
 
   restart(): void {
     this.frame.fill(0);
     this.due = false;
-    this.last = undefined;
-    this.setRest(undefined);
+    this.lastFactor = undefined;
+    this.setLowPart(undefined);
   }
 
-  private get losing(): boolean {
-    return this.frame[losing] === 1;
+  private get losesDigits(): boolean {
+    return this.frame[losesDigitsSlot] === 1;
   }
 
-  private set losing(isLosing: boolean) {
-    this.frame[losing] = isLosing ? 1 : 0;
+  private set losesDigits(isLosing: boolean) {
+    this.frame[losesDigitsSlot] = isLosing ? 1 : 0;
   }
 
   private isDue(): boolean {
     const {frame} = this;
     const length = Math.abs(this.h[0]);
-    if (--frame[ahead] > 0 && length <= frame[longest]) return false;
-    frame[ahead] = measured;
-    frame[longest] = longer * length;
+    if (--frame[stepsUntilCheck] > 0 && length <= frame[maxCheckedLength]) return false;
+    frame[stepsUntilCheck] = stepsBetweenChecks;
+    frame[maxCheckedLength] = maxLengthRatio * length;
     return true;
   }
 
-  /** Solves for what is known, in the place of what is asked for, which stays as it was. In single precision the run itself is as inexact. */
+  /**
+   * Solves for what is known, in the place of what is asked for, which stays as it was. In single precision the run
+   * itself is as inexact.
+   */
   private measureIfDue(factor: Factor, b: Float64Array, x: Float64Array, transposed: boolean): void {
     const {
       size,
@@ -318,12 +324,12 @@ class SweepFactor implements JacobianFactor {
       context: {compiled},
     } = this;
     if (!this.due) return;
-    this.due = this.losing = false;
+    this.due = this.losesDigits = false;
     if (compiled.matrices.jacobian === undefined) return;
     const {pattern} = compiled.matrices.jacobian;
-    (this.rows ??= new Rows(pattern, this.executable.find('growth'))).remember(values);
+    (this.rowMonitor ??= new Rows(pattern, this.executable.find('growth'))).remember(values);
     if (compiled.isSingle) return;
-    const lost = (this.lost ??= lostDigits(pattern));
+    const lost = (this.amplification ??= lostDigits(pattern));
     if (lost.isDominant(values)) return;
     const whole = wholeOf(factor);
     const extended = whole.n > size;
@@ -332,43 +338,43 @@ class SweepFactor implements JacobianFactor {
     lost.right(values, from, transposed);
     if (transposed) whole.solveTransposed(from, to);
     else whole.solve(from, to);
-    this.losing = lost.growth(to, transposed) > LOSING;
+    this.losesDigits = lost.growth(to, transposed) > LOSING;
     if (!extended) b.set(right);
   }
 
   /**
-   * Iterative refinement. A correction that is not half as large as the one before is below the last digit, or the factor is
-   * of no use, as where the first is not half as large as the solution.
+   * Iterative refinement. A correction that is not half as large as the one before is below the last digit, or the
+   * factor is of no use, as where the first is not half as large as the solution.
    */
   private refine(
     b: Float64Array,
     x: Float64Array,
     count: number,
-    left: Left,
+    left: ResidualFunction,
     solve: (from: Float64Array, to: Float64Array) => void,
   ): void {
     const {size} = this;
     const solution = x.slice(0, count * size);
-    let before = 1;
-    for (let i = 0; i < mostCorrections; i++) {
+    let previousRatio = 1;
+    for (let i = 0; i < maxCorrections; i++) {
       b.set(left());
       solve(b, x);
-      let share = 0;
+      let ratio = 0;
       for (let d = 0; d < count; d++) {
         const whole = largest(solution, d * size, size);
         const part = largest(x, d * size, size);
-        if (part > 0) share = Math.max(share, part / whole);
+        if (part > 0) ratio = Math.max(ratio, part / whole);
       }
-      const gains = share < before / 2;
+      const gains = ratio < previousRatio / 2;
       if (gains) for (let j = 0; j < solution.length; j++) solution[j] += x[j];
-      if (!gains && i > 0) this.setRest(x.slice(0, solution.length));
+      if (!gains && i > 0) this.setLowPart(x.slice(0, solution.length));
       x.set(solution);
       if (!gains) return;
-      before = share;
+      previousRatio = ratio;
     }
   }
 
-  private leftOf(
+  private residualOf(
     product: StepExecutable<'transposedProduct'>,
     right: Float64Array,
     x: Float64Array,

@@ -3,8 +3,8 @@
  * whatever its time. The way back goes through the same rows from the last to the first.
  */
 import {newNumbers} from '../memory.js';
-import type {Room} from './workspace.js';
-import {offerRoom, takeRoom} from './workspace.js';
+import type {RecordMemory} from './record-memory.js';
+import {releaseMemory, acquireMemory} from './record-memory.js';
 
 /** What a row holds, and the buffers that it is taken from. */
 export interface LaneRow {
@@ -32,7 +32,7 @@ export class LaneRecord {
   readonly rounds: LaneRound[] = [];
   /** By row: which lanes took a step of their member, undefined where all did. */
   private readonly taken: (Uint8Array | undefined)[] = [];
-  private room: Room;
+  private room: RecordMemory;
   private readonly bare: number;
 
   /**
@@ -50,7 +50,7 @@ export class LaneRecord {
   ) {
     this.bare = lanes * (2 + size);
     if (this.mostRows < 1) this.layers = 0;
-    this.room = takeRoom(this.width * Math.max(1, Math.min(expected, this.mostRows)));
+    this.room = acquireMemory(this.width * Math.max(1, Math.min(expected, this.mostRows)));
   }
 
   get hasLayers(): boolean {
@@ -76,7 +76,10 @@ export class LaneRecord {
     this.count++;
   }
 
-  /** Sets row k in an executable's buffers; absent are those that its programs do not read. @returns the lanes that took a step then, undefined: all */
+  /**
+   * Sets row k in an executable's buffers; absent are those that its programs do not read.
+   * @returns the lanes that took a step then, undefined: all
+   */
   load(k: number, {t, h, x, layers}: Partial<LaneRow>): Uint8Array | undefined {
     const {lanes, bare, width} = this;
     const at = k * width;
@@ -96,10 +99,10 @@ export class LaneRecord {
     return this.room.rows.subarray(at, at + size);
   }
 
-  /** Its memory may serve another record from now on: nobody asks for a gradient again. */
+  /** Releases the memory for another record: no gradient will be taken again. */
   offer(): void {
     const {room} = this;
-    offerRoom(room, () => {
+    releaseMemory(room, () => {
       this.room = nothing;
     });
   }
@@ -123,4 +126,4 @@ export class LaneRecord {
   }
 }
 
-const nothing: Room = {rows: new Float64Array(0)};
+const nothing: RecordMemory = {rows: new Float64Array(0)};

@@ -11,8 +11,11 @@ import type {StepContext} from '../step/context.js';
 import {parameterNames} from './derived-cotangents.js';
 import type {Gradient} from './gradient.js';
 
-/** Looks at what transition n of a sweep back, from time t, has left: the cotangent of its beginning, and those of the parameters. */
-export type Watch = (n: number, t: number, xCotangent: Float64Array, executable: StepExecutable) => void;
+/**
+ * Looks at what transition n of a sweep back, from time t, has left: the cotangent of its beginning, and those of the
+ * parameters.
+ */
+export type TransitionWatch = (n: number, t: number, xCotangent: Float64Array, executable: StepExecutable) => void;
 
 const notFinite = (values: Float64Array | undefined): number => (values === undefined ? -1 : firstNotFinite(values));
 
@@ -44,7 +47,7 @@ export function notFinitePart(
 }
 
 /** @throws GradientError at the first step, going back, that is not finite */
-export function watchFor(context: StepContext): Watch {
+export function finiteWatch(context: StepContext): TransitionWatch {
   const names = parameterNames(context);
   return (n, t, xCotangent, executable) => {
     const row = notFinite(xCotangent);

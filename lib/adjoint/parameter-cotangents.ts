@@ -8,12 +8,15 @@ import type {CotangentProgram} from '../step/parameter-names.js';
 import {cotangentName, parameterCotangent} from '../step/parameter-names.js';
 import {parameterNames, throughDerived, zeroCotangents} from './derived-cotangents.js';
 
-/** Of programs that have parameter cotangents of their own, those that share one: they run for every step. */
+/** Programs that share parameter cotangents, as they run for every step. */
 const ofSteps: ReadonlySet<CotangentProgram> = new Set<CotangentProgram>(['pullStep', 'pullDense']);
 
 type Sources = readonly (Float64Array | undefined)[];
 
-/** Where programs leave their cotangents, by executable: every gradient asks, and a name is put together and looked up for each. */
+/**
+ * Where programs leave their cotangents, by executable: every gradient asks, and a name is put together and looked up
+ * for each.
+ */
 const known = new WeakMap<StepExecutable, Map<CotangentProgram | 'shared', Sources>>();
 
 export class ParameterCotangents {
@@ -24,7 +27,8 @@ export class ParameterCotangents {
 
   /**
    * @param byPrograms those that run for every step add to their cotangents themselves
-   * @param apart each program has cotangents of its own (`parameterCotangent`); else they share those of their executable
+   * @param apart each program has cotangents of its own (`parameterCotangent`); else they share those of their
+   *   executable
    * @param totals they are added to these, of a step that derives no values from the parameters; absent, to zeros
    */
   constructor(
@@ -48,7 +52,7 @@ export class ParameterCotangents {
     this.addAll(program, factor);
   }
 
-  /** Those of the parameters, after the last program ran. */
+  /** The cotangents of the parameters, after the last program ran. */
   finish(): Float64Array[] {
     if (this.byPrograms) this.addAll('pullStep', 1);
     return throughDerived(this.context, this.totals);

@@ -1,12 +1,15 @@
-/** Steps of a grid pulled back several at once (pull-text.ts), with their rows in the memory of compiled programs (step/block-layout.ts). */
+/**
+ * Steps of a grid pulled back several at once (emit-pull.ts), with their rows in the memory of compiled programs
+ * (step/block-layout.ts).
+ */
 import {routinesOf} from '../engine/routines.js';
 import {compile} from '../routine/compile.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {rowHeaderSize, stepsInBlock} from '../step/block-layout.js';
-import type {PullHost, PullParts, Puller} from './pull-text.js';
-import {pullsRoutine} from './pull-text.js';
+import type {PullHost, PullOperations, Puller} from './emit-pull.js';
+import {batchedPullRoutine} from './emit-pull.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
@@ -14,7 +17,7 @@ import {stepBuffers} from './record.js';
 type PulledSteps = Puller & {
   /** One for all steps of an executable. */
   readonly host: PullHost;
-  parts(host: PullHost, carriesOn?: boolean): PullParts;
+  operations(host: PullHost, chainsPulls?: boolean): PullOperations;
 };
 
 export class PullBlocks {
@@ -60,7 +63,7 @@ export class PullBlocks {
     const carriesOn = compiled.implicit && compiled.chainsPulls;
     this.call = routines.once('pull', () =>
       compile(
-        pullsRoutine(steps.parts(steps.host, carriesOn), {
+        batchedPullRoutine(steps.operations(steps.host, carriesOn), {
           rows: this.rows,
           width,
           t,

@@ -1,6 +1,6 @@
 /**
- * The gradients of runs in lanes (step/lanes.ts): backwards through the steps that all lanes took together. A lane that took
- * none then, as its step was rejected or its member had finished, has a cotangent of zero, which adds nothing.
+ * The gradients of runs in lanes (step/lanes.ts): backwards through the steps that all lanes took together. A lane that
+ * took none then, as its step was rejected or its member had finished, has a cotangent of zero, which adds nothing.
  */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
@@ -12,7 +12,7 @@ import {addTo} from './add-to.js';
 import type {LaneRecord, LaneRound} from './lane-record.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
-import type {Saved} from './step-history.js';
+import type {SavedStates} from './step-history.js';
 import {SavedCursor} from './step-history.js';
 import {pullStart} from './sweep-back.js';
 import {auto} from '../linear/index.js';
@@ -21,7 +21,7 @@ import {auto} from '../linear/index.js';
 export interface LanePath {
   /** Number of its accepted steps. */
   readonly count: number;
-  readonly saved: Saved;
+  readonly saved: SavedStates;
   /** The state that it ended in. */
   readonly end: Float64Array;
   /** The step that began it. */
@@ -31,17 +31,17 @@ export interface LanePath {
 /** What all of them leave. */
 export interface LaneWays {
   readonly record: LaneRecord;
-  /** Of each member. */
+  /** Cotangents of each member's saved states. */
   readonly paths: readonly LanePath[];
 }
 
 /** The gradients of members in lanes. */
 export interface LaneGradients {
-  /** Of each member's start. */
+  /** Cotangents of each member's start. */
   readonly initial: readonly Float64Array[];
-  /** Of the parameters that the members share, summed; those of their own are empty. */
+  /** Cotangents of the parameters that the members share, summed; empty for parameters of their own. */
   readonly shared: readonly Float64Array[];
-  /** Of each member's own parameters, by their numbers. */
+  /** Cotangents of each member's own parameters, by their numbers. */
   readonly own: readonly ReadonlyMap<number, Float64Array>[];
 }
 

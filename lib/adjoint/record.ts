@@ -2,8 +2,8 @@
 import type {StepExecutable} from '../step/buffers.js';
 import {newNumbers} from '../memory.js';
 import {rowHeaderSize as start} from '../step/block-layout.js';
-import type {Room} from './workspace.js';
-import {offerRoom, takeRoom} from './workspace.js';
+import type {RecordMemory} from './record-memory.js';
+import {releaseMemory, acquireMemory} from './record-memory.js';
 
 export interface IterationRecord {
   /** z before the correction. */
@@ -16,7 +16,7 @@ export interface IterationRecord {
 }
 
 /** A record as a message carries it to another thread and back; `rows` may be moved instead of copied. */
-export interface PlainRecord {
+export interface SerializedRecord {
   readonly stateSize: number;
   readonly unknownSize: number;
   readonly count: number;
@@ -25,17 +25,20 @@ export interface PlainRecord {
   readonly iterations: readonly (readonly IterationRecord[])[];
 }
 
-const nothing: Room = {rows: new Float64Array(0)};
+const nothing: RecordMemory = {rows: new Float64Array(0)};
 
 export class StepRecord {
   /** Number of rows. */
   count = 0;
   /** Rows that end within a step of the grid, which failed whole and was halved. */
   readonly within = new Set<number>();
-  /** By step, where the unrolled adjoint will want them. */
+  /** Newton's iterations of each step, if the unrolled adjoint will read them. */
   readonly iterations: (readonly IterationRecord[])[] = [];
-  /** With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep` leaves of them (step/stored-for-backward.ts). */
-  private room: Room;
+  /**
+   * With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep`
+   * leaves of them (step/stored-for-backward.ts).
+   */
+  private memory: RecordMemory;
   readonly width: number;
 
   /**
@@ -51,26 +54,26 @@ export class StepRecord {
     private readonly most = Infinity,
   ) {
     this.width = start + stateSize + unknownSize;
-    this.room = takeRoom(this.width * Math.max(expected, 1));
-    this.room.views?.lie(this.width, start, stateSize);
+    this.memory = acquireMemory(this.width * Math.max(expected, 1));
+    this.memory.views?.setLayout(this.width, start, stateSize);
   }
 
-  /** The same record: its arrays are shared, not copied. */
-  static fromPlain({stateSize, unknownSize, count, rows, within, iterations}: PlainRecord): StepRecord {
+  /** The record of a message; its arrays are shared, not copied. */
+  static deserialize({stateSize, unknownSize, count, rows, within, iterations}: SerializedRecord): StepRecord {
     const record = new StepRecord(stateSize, unknownSize, 0);
-    record.room = {rows};
+    record.memory = {rows};
     record.count = count;
     for (const row of within) record.within.add(row);
     for (const step of iterations) record.iterations.push(step);
     return record;
   }
 
-  plain(): PlainRecord {
+  serialize(): SerializedRecord {
     const {
       stateSize,
       unknownSize,
       count,
-      room: {rows},
+      memory: {rows},
       within,
       iterations,
     } = this;
@@ -79,8 +82,8 @@ export class StepRecord {
 
   append(t: number, h: number, x: Float64Array, z: Float64Array | undefined): void {
     const at = this.count * this.width;
-    if (at + this.width > this.room.rows.length) this.grow();
-    const {rows} = this.room;
+    if (at + this.width > this.memory.rows.length) this.grow();
+    const {rows} = this.memory;
     rows[at] = t;
     rows[at + 1] = h;
     store(x, rows, at + start);
@@ -91,19 +94,19 @@ export class StepRecord {
   /** Rows of this record's width, as they are laid out. */
   appendRows(rows: Float64Array, count: number): void {
     const at = this.count * this.width;
-    while (at + rows.length > this.room.rows.length) this.grow();
-    this.room.rows.set(rows, at);
+    while (at + rows.length > this.memory.rows.length) this.grow();
+    this.memory.rows.set(rows, at);
     this.count += count;
   }
 
   /** So many rows from this one on. */
   rows(from: number, count: number): Float64Array {
-    return this.room.rows.subarray(from * this.width, (from + count) * this.width);
+    return this.memory.rows.subarray(from * this.width, (from + count) * this.width);
   }
 
   private grow(): void {
     const {
-      room: {rows},
+      memory: {rows},
       width,
       most,
       count,
@@ -113,36 +116,36 @@ export class StepRecord {
       'the record of the steps',
     );
     grown.set(rows);
-    this.room = {rows: grown};
+    this.memory = {rows: grown};
   }
 
-  /** Its memory may serve another record from now on; then this one is `lost`. */
-  offer(): void {
-    const {room} = this;
-    offerRoom(room, () => {
-      if (this.room === room) this.room = nothing;
+  /** Releases the memory, which another record may take; then this one `isLost`. */
+  release(): void {
+    const {memory} = this;
+    releaseMemory(memory, () => {
+      if (this.memory === memory) this.memory = nothing;
     });
   }
 
-  /** Its memory went to another record: the steps have to be taken again. */
-  get lost(): boolean {
-    return this.count > 0 && this.room.rows.length === 0;
+  /** The memory went to another record: the steps have to be taken again. */
+  get isLost(): boolean {
+    return this.count > 0 && this.memory.rows.length === 0;
   }
 
   /** Removes all rows; the storage stays. */
   clear(): void {
-    this.cut(0);
+    this.truncate(0);
   }
 
   /** Forgets the rows from this one on. */
-  cut(count: number): void {
+  truncate(count: number): void {
     this.count = count;
     this.iterations.length = Math.min(this.iterations.length, count);
     if (this.within.size > 0) for (const row of this.within) if (row >= count) this.within.delete(row);
   }
 
   /** The first row of the step whose last one this is. */
-  firstOf(row: number): number {
+  firstRowOf(row: number): number {
     let first = row;
     if (this.within.size > 0) while (first > 0 && this.within.has(first - 1)) first--;
     return first;
@@ -150,18 +153,18 @@ export class StepRecord {
 
   /** When step k begins. */
   time(k: number): number {
-    return this.room.rows[k * this.width];
+    return this.memory.rows[k * this.width];
   }
 
-  /** Of step k, in time. */
+  /** The length of step k. */
   length(k: number): number {
-    return this.room.rows[k * this.width + 1];
+    return this.memory.rows[k * this.width + 1];
   }
 
   /** Sets step k's t, h, x and z in an executable's buffers. */
   load(k: number, {t, h, x, z}: StepBuffers): void {
     const {
-      room: {rows, views},
+      memory: {rows, views},
       stateSize,
       unknownSize,
     } = this;
@@ -169,7 +172,7 @@ export class StepRecord {
     if (t !== undefined) t[0] = rows[at];
     if (h !== undefined) h[0] = rows[at + 1];
     if (x !== undefined) {
-      if (views !== undefined && stateSize > short) x.set(views.row(k));
+      if (views !== undefined && stateSize > shortCopy) x.set(views.row(k));
       else copy(rows, at + start, x, stateSize);
     }
     if (z !== undefined) copy(rows, at + start + stateSize, z, unknownSize);
@@ -195,13 +198,13 @@ export function stepBuffers(executable: StepExecutable): StepBuffers {
 }
 
 /** Up to this a loop is cheaper than `set`: measured 0.5 to 2 ns a number against 20 ns and 0.1 ns a number. */
-const short = 16;
+const shortCopy = 16;
 
-/** The same where a view has to be made first, which takes 35 ns more. */
-const shortUnseen = 32;
+/** The limit of `shortCopy` if a view has to be made first, which takes 35 ns more. */
+const shortCopyWithoutView = 32;
 
 function store(from: Float64Array, to: Float64Array, at: number): void {
-  if (from.length > short) {
+  if (from.length > shortCopy) {
     to.set(from, at);
     return;
   }
@@ -209,7 +212,7 @@ function store(from: Float64Array, to: Float64Array, at: number): void {
 }
 
 function copy(from: Float64Array, at: number, to: Float64Array, count: number): void {
-  if (count > shortUnseen) {
+  if (count > shortCopyWithoutView) {
     to.set(from.subarray(at, at + count));
     return;
   }

@@ -5,14 +5,14 @@
  */
 
 /** β(s, r): the steps that s states and r repetitions can reverse. */
-export function reach(states: number, repetitions: number): number {
+export function maxReachableSteps(states: number, repetitions: number): number {
   if (states < 0 || repetitions < 0) return 0;
   let product = 1;
   for (let i = 1; i <= repetitions; i++) product = (product * (states + i)) / i;
   return Math.round(product);
 }
 
-/** The least r with β(s, r) ≥ n; every β from the one before, as `reach` has it. */
+/** The least r with β(s, r) ≥ n; every β from the one before, as `maxReachableSteps` has it. */
 function repetitionsFor(steps: number, states: number): number {
   let r = 0;
   for (let product = 1; Math.round(product) < steps; product = (product * (states + r)) / r) r++;
@@ -22,13 +22,13 @@ function repetitionsFor(steps: number, states: number): number {
 /** Steps taken again by the best schedule, beyond the first pass. */
 export function leastRecomputation(steps: number, states: number): number {
   const r = repetitionsFor(steps, states);
-  return r * steps - reach(states + 1, r - 1);
+  return r * steps - maxReachableSteps(states + 1, r - 1);
 }
 
 /** How far to go from a kept state before keeping the next, for `steps` to reverse with `states` in all. */
 export function split(steps: number, states: number): number {
   const r = repetitionsFor(steps, states);
-  const most = Math.min(reach(states, r - 1), steps - reach(states - 1, r - 1));
+  const most = Math.min(maxReachableSteps(states, r - 1), steps - maxReachableSteps(states - 1, r - 1));
   return Math.max(1, Math.min(most, steps - 1));
 }
 
@@ -43,8 +43,11 @@ export function firstPass(steps: number, states: number): number[] {
   return kept;
 }
 
-/** Takes parts of a sequence again. A kept K is what it needs to go on from a place: a state, or a state with its tangents. */
-export interface Again<K> {
+/**
+ * Takes parts of a sequence again. A kept K is what it needs to go on from a place: a state, or a state with its
+ * tangents.
+ */
+export interface Recomputation<K> {
   /** Stands where this was kept from now on. */
   restore(kept: K): void;
   /** What is to be kept of where it stands. */
@@ -60,7 +63,12 @@ export interface Again<K> {
  * @param kept at some of their beginnings, 0 among them
  * @returns how many were taken, reversed ones included
  */
-export function reverseAll<K>(kept: ReadonlyMap<number, K>, count: number, states: number, again: Again<K>): number {
+export function reverseAll<K>(
+  kept: ReadonlyMap<number, K>,
+  count: number,
+  states: number,
+  again: Recomputation<K>,
+): number {
   const held = new Map(kept);
   let taken = 0;
   const stand = (n: number): void => {

@@ -7,28 +7,28 @@
 import type {StepRecord} from './record.js';
 
 /** The saved states of a run, in their order; all that there is to know of the history of a grid. */
-export interface Saved {
+export interface SavedStates {
   /** How many transitions were begun before each; 0 for the start. */
   readonly after: ArrayLike<number>;
-  /** Where each lies in the last of these: 1 at its end, less within a step. Absent where all are at ends. */
+  /** θ of each saved state in its transition: 1 at the end, less within a step. Absent if all are at ends. */
   readonly theta?: ArrayLike<number>;
 }
 
 /** Whether some are inside a transition. */
-export function hasInside({after, theta}: Saved): boolean {
+export function savesWithinSteps({after, theta}: SavedStates): boolean {
   if (theta !== undefined) for (let i = 0; i < after.length; i++) if (theta[i] !== 1) return true;
   return false;
 }
 
 /** Finds the saved states of one transition after another, in one direction. */
 export class SavedCursor {
-  /** Those of the transition last asked for: from..to−1. */
+  /** The saved states of the transition last asked for: from..to−1. */
   from: number;
   to: number;
 
   /** @param last goes from the last transition to the first, else from the first to the last */
   constructor(
-    private readonly saved: Saved,
+    private readonly saved: SavedStates,
     last: boolean,
   ) {
     this.from = this.to = last ? saved.after.length : 0;
@@ -47,8 +47,11 @@ export class SavedCursor {
     return from < this.to;
   }
 
-  /** Those of the last transitions before `end`, `count` of them at most that have no more than `room` together; returns the first one. */
-  backMany(end: number, count: number, room: number): number {
+  /**
+   * Finds the saved states of at most `count` transitions before `end`, at most `room` states; returns the first
+   * transition.
+   */
+  backBatch(end: number, count: number, room: number): number {
     const {
       saved: {after},
     } = this;
@@ -62,8 +65,8 @@ export class SavedCursor {
     return first;
   }
 
-  /** The same of a higher one. */
-  on(n: number): boolean {
+  /** Finds the saved states of transition n, higher than the ones before it. Whether there are any. */
+  forward(n: number): boolean {
     const {
       saved: {after},
     } = this;
@@ -80,7 +83,7 @@ export class SavedCursor {
     return this.saved.after[i];
   }
 
-  /** Where the saved state i lies in its transition. */
+  /** θ of the saved state i in its transition. */
   theta(i: number): number {
     return this.saved.theta?.[i] ?? 1;
   }
@@ -90,45 +93,62 @@ export class SavedCursor {
 export const fixedTime = -Infinity;
 
 /** An event that a step was not cut short for. */
-export interface Noted {
+export interface InteriorEvent {
   /** Among the events that happened. */
   readonly record: number;
   readonly event: number;
   readonly theta: number;
   /** See `StepHistory.least`. */
-  readonly least: number;
+  readonly grazingThreshold: number;
 }
 
 export class StepHistory {
-  /** Time and length by transition; those of a jump are its time and the length of step that its restart prepares for. */
+  /**
+   * Time and length by transition; those of a jump are its time and the length of step that its restart prepares for.
+   */
   readonly t: number[] = [];
   readonly h: number[] = [];
-  /** Steps that begin, and steps that end, at an event's time, which moves with state and parameters: transition → moment. All other times are constants. */
-  readonly from = new Map<number, number>();
-  readonly to = new Map<number, number>();
+  /**
+   * Steps that begin, and steps that end, at an event's time, which moves with state and parameters: transition →
+   * moment. All other times are constants.
+   */
+  readonly startsAtEvent = new Map<number, number>();
+  readonly endsAtEvent = new Map<number, number>();
   /** Transitions that are jumps → moment. */
   readonly jumps = new Map<number, number>();
-  /** By moment, the event whose function is zero there. */
-  readonly moments: number[] = [];
-  /** By moment: a rate of the event's function below this is one of a touch, and its time has no derivative; infinite where the function jumps, or `fixedTime`. */
-  readonly least: number[] = [];
+  /** The event of each event time: its function is zero then. */
+  readonly eventTimes: number[] = [];
+  /**
+   * Rates of the event's function below this are grazing, and its time has no derivative; one for each event time.
+   * Infinite if the function jumps, or `fixedTime`.
+   */
+  readonly grazingThresholds: number[] = [];
   /** Events that were noted without cutting a step short: place in step n, found on the dense output. */
-  readonly noted = new Map<number, Noted[]>();
-  /** By event that happened, in their order: the moment whose time is the event's; undefined where it was only noted. */
-  readonly happened: (number | undefined)[] = [];
+  readonly interiorEvents = new Map<number, InteriorEvent[]>();
+  /** The event time of each event that occurred, in their order; undefined if no step was cut short for it. */
+  readonly occurred: (number | undefined)[] = [];
   /** Saved states whose time is a moment's, by their index. */
-  readonly moving = new Map<number, number>();
-  readonly saved = {after: [] as number[], theta: [] as number[]} satisfies Saved;
+  readonly movingSaves = new Map<number, number>();
+  readonly saved = {after: [] as number[], theta: [] as number[]} satisfies SavedStates;
 
   get count(): number {
     return this.t.length;
   }
 
   /** Drops all of it. */
-  forget(): void {
-    for (const list of [this.t, this.h, this.moments, this.least, this.happened, this.saved.after, this.saved.theta])
+  clear(): void {
+    for (const list of [
+      this.t,
+      this.h,
+      this.eventTimes,
+      this.grazingThresholds,
+      this.occurred,
+      this.saved.after,
+      this.saved.theta,
+    ])
       list.length = 0;
-    for (const map of [this.from, this.to, this.jumps, this.noted, this.moving]) map.clear();
+    for (const map of [this.startsAtEvent, this.endsAtEvent, this.jumps, this.interiorEvents, this.movingSaves])
+      map.clear();
   }
 
   append(t: number, h: number): void {
@@ -137,37 +157,40 @@ export class StepHistory {
   }
 
   /** The next event that happened was noted in transition n. */
-  note(n: number, event: number, theta: number, least: number): void {
-    const noted = {record: this.happened.length, event, theta, least};
-    const known = this.noted.get(n);
-    if (known === undefined) this.noted.set(n, [noted]);
+  recordEvent(n: number, event: number, theta: number, grazingThreshold: number): void {
+    const noted = {record: this.occurred.length, event, theta, grazingThreshold};
+    const known = this.interiorEvents.get(n);
+    if (known === undefined) this.interiorEvents.set(n, [noted]);
     else known.push(noted);
-    this.happened.push(undefined);
+    this.occurred.push(undefined);
   }
 
-  /** Notes that the next state is saved, in the transition last appended or at the start; its time may be that of a moment. */
+  /**
+   * Notes that the next state is saved, in the transition last appended or at the start; its time may be that of a
+   * moment.
+   */
   save(theta: number, moment?: number, after = this.count): void {
     const {saved} = this;
-    if (moment !== undefined) this.moving.set(saved.after.length, moment);
+    if (moment !== undefined) this.movingSaves.set(saved.after.length, moment);
     saved.after.push(after);
     saved.theta.push(theta);
   }
 }
 
 /**
- * Shows transition n: rows from..to−1 of a record, several where a step of the grid was halved, and the state that it ended
- * at, where that is known.
+ * Shows transition n: rows from..to−1 of a record, several where a step of the grid was halved, and the state that it
+ * ended at, where that is known.
  */
-export type Visit = (n: number, record: StepRecord, from: number, to: number, end: Float64Array) => void;
+export type VisitTransition = (n: number, record: StepRecord, from: number, to: number, end: Float64Array) => void;
 
 /**
  * Shows transitions n, n − 1, …, each a row of a record, the first of them being row n: so many as are taken, or none.
  * @param end the state after transition n, where it is asked for
  */
-export type VisitTogether = (n: number, record: StepRecord, most: number, end: () => Float64Array) => number;
+export type VisitBatch = (n: number, record: StepRecord, most: number, end: () => Float64Array) => number;
 
 /** Shows all transitions from last to first, several at once where it can; returns how many had to be taken again. */
-export type Backwards = (visit: Visit, together?: VisitTogether) => number;
+export type BackwardTraversal = (visit: VisitTransition, together?: VisitBatch) => number;
 
 /** Restarts after a jump: the step from the user's blocks to the complete state, as at the start of a run. */
 export type Restart = (

@@ -7,32 +7,33 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startContext} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
-import type {Gradient, Looked, PullTogether, TransitionPull} from './gradient.js';
-import {implicitPull, StepsBack} from './implicit.js';
-import type {Watch} from './not-finite.js';
+import type {Gradient, InteriorCotangent, BatchedPull, TransitionPull} from './gradient.js';
+import {implicitPull, GridPull} from './implicit-pull.js';
+import type {TransitionWatch} from './not-finite.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
-import type {Backwards, Saved, Visit, VisitTogether} from './step-history.js';
+import type {BackwardTraversal, SavedStates, VisitTransition, VisitBatch} from './step-history.js';
 import {SavedCursor} from './step-history.js';
 
 /** What a gradient begins with. */
 export interface RunCotangents {
-  /** Of the saved states, [saved, state]. */
+  /** Cotangents of the saved states, [saved, state]. */
   readonly states: Float64Array;
-  /** Of the saved states' times, [saved]: those that are an event's move with it. */
+  /** Cotangents of the saved states' times, [saved]; only event times have derivatives. */
   readonly times?: Float64Array;
-  /** Of the times of the events that happened, in their order. */
-  readonly happened?: Float64Array;
+  /** Cotangents of the times of the events that occurred, in their order. */
+  readonly eventTimes?: Float64Array;
 }
 
-const nothing: readonly Looked[] = [];
+const nothing: readonly InteriorCotangent[] = [];
 
 /**
- * Steps n, n − 1, … of a grid of which all are saved at their ends but the first, or none is: how many, and how many ends are saved.
+ * Steps n, n − 1, … of a grid of which all are saved at their ends but the first, or none is: how many, and how many
+ * ends are saved.
  * @param last of the saved states, the last before the end of step n
  */
-function alike({after}: Saved, last: number, n: number, most: number): {count: number; ends: number} {
+function batchAt({after}: SavedStates, last: number, n: number, most: number): {count: number; ends: number} {
   let ends = 0;
   while (ends < most - 1 && ends <= last && after[last - ends] === n - ends && ends < n) ends++;
   return {ends, count: ends > 0 ? ends + 1 : Math.min(most, n + 1 - (last >= 0 ? after[last] : 0))};
@@ -44,20 +45,23 @@ function alike({after}: Saved, last: number, n: number, most: number): {count: n
  */
 export function sweepBack(
   context: StepContext,
-  saved: Saved,
+  saved: SavedStates,
   start: StepRecord,
-  backwards: Backwards,
+  backwards: BackwardTraversal,
   pull: TransitionPull,
   {states}: RunCotangents,
-  watch?: Watch,
+  watch?: TransitionWatch,
 ): Gradient {
   const {size} = context.traced.state;
   const {xCotangent, executable} = pull;
   const cursor = new SavedCursor(saved, true);
   let isNew = true;
-  /** Adds the cotangent of the end of the transition at the cursor, where it is saved; those of states inside it are returned. */
-  const look = (): readonly Looked[] => {
-    let within: Looked[] | undefined;
+  /**
+   * Adds the cotangent of the end of the transition at the cursor, where it is saved; those of states inside it are
+   * returned.
+   */
+  const look = (): readonly InteriorCotangent[] => {
+    let within: InteriorCotangent[] | undefined;
     for (let i = cursor.from; i < cursor.to; i++) {
       const theta = cursor.theta(i);
       if (theta === 1) {
@@ -69,25 +73,25 @@ export function sweepBack(
     }
     return within ?? nothing;
   };
-  const visit: Visit = (n, record, from, to, end) => {
+  const visit: VisitTransition = (n, record, from, to, end) => {
     const within = cursor.back(n) ? look() : nothing;
     pull.pull(n, record, from, to, end, isNew, within);
     isNew = false;
     watch?.(n, record.time(from), xCotangent, executable);
   };
-  const {together} = pull;
+  const {batched} = pull;
   const visitTogether =
-    (several: PullTogether): VisitTogether =>
+    (several: BatchedPull): VisitBatch =>
     (n, record, limit, end) => {
-      const most = Math.min(limit, several.most);
+      const most = Math.min(limit, several.maxCount);
       let [count, cotangents]: [number, Float64Array | undefined] = [0, undefined];
-      if (several.mostSaved === undefined) {
+      if (several.maxSaved === undefined) {
         if (cursor.back(n)) look();
-        const known = alike(saved, cursor.from - 1, n, most);
+        const known = batchAt(saved, cursor.from - 1, n, most);
         ({count} = known);
         if (known.ends > 0) cotangents = states.subarray((cursor.from - known.ends) * size, cursor.from * size);
       } else {
-        count = n + 1 - cursor.backMany(n + 1, most, several.mostSaved);
+        count = n + 1 - cursor.backBatch(n + 1, most, several.maxSaved);
         if (count > 0) cotangents = states.subarray(cursor.from * size, cursor.to * size);
       }
       if (count > 0) several.pull(record, n + 1 - count, count, cotangents, isNew, cursor, end());
@@ -96,7 +100,7 @@ export function sweepBack(
     };
   const recomputedSteps = backwards(
     visit,
-    together === undefined || watch !== undefined ? undefined : visitTogether(together),
+    batched === undefined || watch !== undefined ? undefined : visitTogether(batched),
   );
   if (cursor.back(-1)) look();
   const parameters = pull.finish();
@@ -111,7 +115,7 @@ export function pullStart(
   totals: readonly Float64Array[],
 ): Float64Array {
   if (context.resumed === true) return xCotangent.slice();
-  const direct = pulledDirectly(context, record, xCotangent);
+  const direct = directAdjointIfValid(context, record, xCotangent);
   const adjoint = direct ?? context.compiled.fullAdjoint(context.linear);
   loadParameters(adjoint, context);
   const {canAccumulate, derived} = context.compiled;
@@ -126,7 +130,7 @@ export function pullStart(
   const pull =
     direct === undefined
       ? implicitPull(context, adjoint, ofParameters)
-      : new StepsBack(context, direct, ofParameters, undefined).pull;
+      : new GridPull(context, direct, ofParameters, undefined).pull;
   pull(record, 0, xCotangent, true);
   const own = ofParameters.finish();
   if (!isOwn) own.forEach((cotangent, i) => addTo(totals[i], cotangent));
@@ -134,10 +138,10 @@ export function pullStart(
 }
 
 /**
- * The programs of a start whose unknown has cotangents of zero, as where a scheme takes the accelerations and multipliers there
- * for a guess alone; undefined where they are not zero, or there is no unknown.
+ * The programs of a start whose unknown has cotangents of zero, as where a scheme takes the accelerations and
+ * multipliers there for a guess alone; undefined where they are not zero, or there is no unknown.
  */
-function pulledDirectly(
+function directAdjointIfValid(
   context: StepContext,
   record: StepRecord,
   xCotangent: Float64Array,

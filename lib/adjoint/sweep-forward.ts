@@ -2,7 +2,7 @@
 import type {StepContext} from '../step/context.js';
 import type {Directions} from './directions.js';
 import type {StepRecord} from './record.js';
-import type {Saved, Visit} from './step-history.js';
+import type {SavedStates, VisitTransition} from './step-history.js';
 import {SavedCursor} from './step-history.js';
 import {startTangent, stepPush} from './tangent.js';
 
@@ -16,7 +16,7 @@ export interface Inside {
 /** Takes tangents [count, state] through one transition after another. */
 export interface TransitionPush {
   /**
-   * Those of the beginning of transition n become those of its end; see `Visit`.
+   * Those of the beginning of transition n become those of its end; see `VisitTransition`.
    * @param keep is given those of the saved states inside it
    */
   push(
@@ -36,11 +36,11 @@ export interface TransitionPush {
 /** Tangents of all that was saved and that happened: plain values, for every direction `count`. */
 export interface Sensitivities {
   readonly count: number;
-  /** By saved state: its tangents [count, state]. */
+  /** Tangents of each saved state, [count, state]. */
   readonly states: readonly Float64Array[];
-  /** By saved state: the tangents of its time [count]; absent where all times are constants. */
+  /** Tangents of each saved state's time, [count]; absent if all times are constants. */
   readonly times?: readonly Float64Array[];
-  /** By event that happened: the tangents of its time [count]. */
+  /** Tangents of the time of each event that occurred, [count]. */
   readonly happened?: readonly Float64Array[];
 }
 
@@ -58,7 +58,7 @@ export function pushRows(context: StepContext, directions: Directions): Transiti
 }
 
 export class SweepForward {
-  /** By saved state. */
+  /** One entry for each saved state. */
   readonly states: Float64Array[] = [];
   private dx: Float64Array;
   private readonly cursor: SavedCursor;
@@ -69,7 +69,7 @@ export class SweepForward {
   /** @param start the step that began the run */
   constructor(
     context: StepContext,
-    saved: Saved,
+    saved: SavedStates,
     start: StepRecord,
     private readonly directions: Directions,
     private readonly push: TransitionPush,
@@ -77,14 +77,14 @@ export class SweepForward {
     this.cursor = new SavedCursor(saved, false);
     this.dx = startTangent(context, start, directions);
     // The state that the run began with, where it is a saved one.
-    this.cursor.on(-1);
+    this.cursor.forward(-1);
     this.keepEnd();
   }
 
   /** Goes on over a transition whose saved states and events are noted. */
-  readonly follow: Visit = (n, record, from, to, end) => {
+  readonly follow: VisitTransition = (n, record, from, to, end) => {
     const {cursor, push, keep} = this;
-    cursor.on(n);
+    cursor.forward(n);
     let within: Inside[] | undefined;
     for (let index = cursor.from; index < cursor.to; index++)
       if (cursor.theta(index) !== 1) (within ??= []).push({index, theta: cursor.theta(index)});
@@ -109,11 +109,11 @@ export class SweepForward {
 
 /** Such tangents by direction. */
 export interface TangentsByDirection {
-  /** Of the saved states, [count, saved, state]. */
+  /** Tangents of the saved states, [count, saved, state]. */
   readonly states: Float64Array;
-  /** Of the saved states' times, [count, saved]: zero where they are constants. */
+  /** Tangents of the saved states' times, [count, saved]; zero for constant times. */
   readonly times: Float64Array;
-  /** Of the times of the events that happened, [count, events]. */
+  /** Tangents of the times of the events that occurred, [count, events]. */
   readonly happened: Float64Array;
 }
 

@@ -9,7 +9,7 @@ import type {Directions} from './directions.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
-import {TangentLeft} from './tangent-left.js';
+import {TangentResidual} from './tangent-residual.js';
 
 /** One step for all directions: dx [count, state] becomes that of the step's end. */
 export type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64Array;
@@ -28,15 +28,15 @@ export function stepPush(context: StepContext, directions: Directions): Push {
   const pushResidual = jacobian === undefined ? undefined : executable.program('pushResidual');
   const pushUpdate = executable.program('pushUpdate');
   const dNext = executable.buffer('dNext');
-  const remainder = new TangentLeft(context, count, {dx: dxIn, dz}, directions);
+  const remainder = new TangentResidual(context, count, {dx: dxIn, dz}, directions);
   return (record, k, dx) => {
     record.load(k, buffers);
     dxIn?.set(dx);
     if (jacobian !== undefined) {
       jacobian.refresh();
       pushResidual?.();
-      remainder.stand(record, k);
-      if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.left);
+      remainder.setStep(record, k);
+      if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.residual);
     }
     pushUpdate();
     return dNext;

@@ -1,7 +1,7 @@
 /**
- * Many explicit steps with their times pulled back in one call (`timedPullsRoutine` of pull-text.ts), where these times are
- * constants: what timed-pull.ts does with them one by one. Steps of a grid have a separate one (pull-blocks.ts): it reads what
- * is stored of a step instead of its state, and handles Newton's matrix, but not states within steps.
+ * Many explicit steps with their times pulled back in one call (`timedPullsRoutine` of emit-pull.ts), where these times
+ * are constants: what timed-pull.ts does with them one by one. Steps of a grid have a separate one (pull-blocks.ts): it
+ * reads what is stored of a step instead of its state, and handles Newton's matrix, but not states within steps.
  */
 import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';
@@ -11,17 +11,17 @@ import {adaptiveBlockSteps} from '../step/adaptive-block-layout.js';
 import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
 import {rowHeaderSize} from '../step/block-layout.js';
-import type {PullTogether} from './gradient.js';
-import type {TimedRoom} from './pull-text.js';
-import {pairs, timedPullsRoutine} from './pull-text.js';
+import type {BatchedPull} from './gradient.js';
+import type {TimedRoom} from './emit-pull.js';
+import {pairs, timedPullsRoutine} from './emit-pull.js';
 import type {StepRecord} from './record.js';
 import type {SavedCursor} from './step-history.js';
 
 /** So many rows, last to first, and cotangents of saved states in them. */
 type Pull = (rows: number, saved: number) => number;
 
-export class TimedBlocks implements PullTogether {
-  readonly mostSaved: number;
+export class TimedBlocks implements BatchedPull {
+  readonly maxSaved: number;
   private readonly states: Float64Array;
   private readonly thetas: Float64Array;
   private readonly afters: Float64Array;
@@ -53,13 +53,13 @@ export class TimedBlocks implements PullTogether {
     private readonly call: Pull,
   ) {
     const {length: size} = xCotangent;
-    this.mostSaved = adaptiveBlockSteps(size);
-    this.states = rows.subarray((this.mostSaved + 1) * (rowHeaderSize + size));
+    this.maxSaved = adaptiveBlockSteps(size);
+    this.states = rows.subarray((this.maxSaved + 1) * (rowHeaderSize + size));
     [this.thetas, this.afters] = (['blockTheta', 'blockAfter'] as const).map(name => executable.buffer(name));
   }
 
-  get most(): number {
-    return this.mostSaved;
+  get maxCount(): number {
+    return this.maxSaved;
   }
 
   pull(

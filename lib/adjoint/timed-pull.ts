@@ -22,7 +22,7 @@ import {denseAndEventPrograms} from '../step/history-programs.js';
 import {namedFunctions} from '../step/step-functions.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
-import type {Looked, PullTogether, TransitionPull} from './gradient.js';
+import type {InteriorCotangent, BatchedPull, TransitionPull} from './gradient.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import {fixedTime, type Restart, type StepHistory} from './step-history.js';
 import type {RunCotangents} from './sweep-back.js';
@@ -31,8 +31,8 @@ import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {ByLength, TimedStep} from './timed-step.js';
 import {lengthDerivative, timedStep} from './timed-step.js';
-import type {Between, PullWithin} from './within-step.js';
-import {withinStep} from './within-step.js';
+import type {DenseCotangents, PullDense} from './dense-pull.js';
+import {densePull} from './dense-pull.js';
 
 export function historyAdjoint({
   compiled,
@@ -57,12 +57,12 @@ export const historyForward = ({compiled}: StepContext): StepExecutable<HistoryP
   compiled.group('history', () => denseAndEventPrograms(compiled.derived.step));
 
 /** The programs that go before dense output, with x, z, t, h and next set. */
-export function lookInside(forward: StepExecutable<HistoryProgram>): void {
+export function prepareDense(forward: StepExecutable<HistoryProgram>): void {
   if (forward.has('inside')) forward.run('inside');
   if (forward.has('between')) forward.run('between');
 }
 
-/** By step, which does not change. */
+/** Whether each traced step reads a Brownian path. */
 const paths = new WeakMap<TracedStep, boolean>();
 
 /** Whether a step reads a Brownian path: that of an sde does. */
@@ -116,13 +116,13 @@ export function crossingRate(
 export class TimedPull implements TransitionPull {
   readonly executable: StepExecutable<HistoryAdjointProgram>;
   readonly xCotangent: Float64Array;
-  readonly together?: PullTogether;
+  readonly batched?: BatchedPull;
   private readonly cotangents: ParameterCotangents;
   private readonly happenedCotangents: Float64Array;
   private readonly momentCotangents: Float64Array;
   /** For transitions that are pulled back by themselves, if any. */
   private step: TimedStep | undefined;
-  private pullWithin: PullWithin | undefined;
+  private pullWithin: PullDense | undefined;
   private byLength: ((record: StepRecord, k: number) => ByLength) | undefined;
   private readonly end: Float64Array;
   private readonly eventCotangent?: Float64Array;
@@ -132,7 +132,7 @@ export class TimedPull implements TransitionPull {
     private readonly context: StepContext,
     private readonly history: StepHistory,
     private readonly restart: Restart,
-    {times, happened}: RunCotangents,
+    {times, eventTimes}: RunCotangents,
   ) {
     this.executable = historyAdjoint(context);
     loadParameters(this.executable, context);
@@ -140,17 +140,17 @@ export class TimedPull implements TransitionPull {
     this.xCotangent = new Float64Array(context.traced.state.size);
     this.end = new Float64Array(context.traced.state.size);
     this.happenedCotangents =
-      happened === undefined ? new Float64Array(history.happened.length) : toUserTimes(context.traced, happened);
-    this.momentCotangents = new Float64Array(history.moments.length);
-    history.happened.forEach((moment, i) => {
+      eventTimes === undefined ? new Float64Array(history.occurred.length) : toUserTimes(context.traced, eventTimes);
+    this.momentCotangents = new Float64Array(history.eventTimes.length);
+    history.occurred.forEach((moment, i) => {
       if (moment !== undefined) this.momentCotangents[moment] += this.happenedCotangents[i];
     });
     if (times !== undefined)
-      for (const [saved, moment] of history.moving)
+      for (const [saved, moment] of history.movingSaves)
         this.momentCotangents[moment] += toUserTime(context.traced, times[saved]);
     this.eventCotangent = this.executable.find('eCotangent');
-    if (context.storage === undefined && context.compiled.runsInBlocks && history.moments.length === 0)
-      this.together = TimedBlocks.of(this.executable, this.xCotangent);
+    if (context.storage === undefined && context.compiled.runsInBlocks && history.eventTimes.length === 0)
+      this.batched = TimedBlocks.of(this.executable, this.xCotangent);
   }
 
   pull(
@@ -160,7 +160,7 @@ export class TimedPull implements TransitionPull {
     _to: number,
     end: Float64Array,
     _isNew: boolean,
-    within: readonly Looked[],
+    within: readonly InteriorCotangent[],
   ): void {
     this.end.set(end);
     const jump = this.history.jumps.get(n);
@@ -174,12 +174,12 @@ export class TimedPull implements TransitionPull {
     return totals;
   }
 
-  private pullStep(record: StepRecord, k: number, n: number, within: readonly Looked[]): void {
+  private pullStep(record: StepRecord, k: number, n: number, within: readonly InteriorCotangent[]): void {
     const {history, xCotangent, momentCotangents} = this;
     const step = (this.step ??= timedStep(this.context, this.executable, this.cotangents));
-    const from = history.from.get(n);
-    const to = history.to.get(n);
-    const looked = history.noted.has(n) ? [...within, ...this.pullNoted(record, k, n)] : within;
+    const from = history.startsAtEvent.get(n);
+    const to = history.endsAtEvent.get(n);
+    const looked = history.interiorEvents.has(n) ? [...within, ...this.pullNoted(record, k, n)] : within;
     const between = looked.length === 0 ? undefined : this.within(record, k, history.h[n], this.end, looked);
     if (to !== undefined) this.correct(record, k, n, to, between);
     const {tCotangent, hCotangent} = step.pull(record, k, xCotangent, between?.zCotangent, between?.insideCotangent);
@@ -189,28 +189,28 @@ export class TimedPull implements TransitionPull {
   }
 
   /** Only runs with dense output have states within steps. */
-  private get within(): PullWithin {
-    return (this.pullWithin ??= withinStep(this.context, this.executable, this.cotangents, this.xCotangent));
+  private get within(): PullDense {
+    return (this.pullWithin ??= densePull(this.context, this.executable, this.cotangents, this.xCotangent));
   }
 
   /**
    * Times of events that were noted on the dense output D: with s = dg/dθ/h the rate of the event's
    * function there, τ̄ goes back as the cotangent −(τ̄/s) e_xᵀ of the state D at that time.
    */
-  private pullNoted(record: StepRecord, k: number, n: number): Looked[] {
+  private pullNoted(record: StepRecord, k: number, n: number): InteriorCotangent[] {
     const {context, executable, eventCotangent, history, happenedCotangents, cotangents} = this;
-    const noted = (history.noted.get(n) ?? []).filter(({record: i}) => happenedCotangents[i] !== 0);
+    const noted = (history.interiorEvents.get(n) ?? []).filter(({record: i}) => happenedCotangents[i] !== 0);
     if (noted.length === 0 || eventCotangent === undefined) return [];
     const forward = historyForward(context);
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
     forward.find('next')?.set(this.end);
-    lookInside(forward);
-    return noted.map(({record: i, event, theta, least}) => {
+    prepareDense(forward);
+    return noted.map(({record: i, event, theta, grazingThreshold}) => {
       const [t, h] = [history.t[n], history.h[n]];
       forward.find('theta')?.fill(theta);
       forward.run('watch');
-      const rate = crossingRate(context, forward.buffer('dg')[event] / h, least, t + theta * h, event);
+      const rate = crossingRate(context, forward.buffer('dg')[event] / h, grazingThreshold, t + theta * h, event);
       const mu = happenedCotangents[i] / rate;
       forward.run('dense');
       executable.find('x')?.set(forward.buffer('D'));
@@ -224,7 +224,13 @@ export class TimedPull implements TransitionPull {
   }
 
   /** The event's time is a function of the state that the step makes at fixed length. */
-  private correct(record: StepRecord, k: number, n: number, moment: number, between: Between | undefined): void {
+  private correct(
+    record: StepRecord,
+    k: number,
+    n: number,
+    moment: number,
+    between: DenseCotangents | undefined,
+  ): void {
     const {executable, eventCotangent, xCotangent, history, momentCotangents} = this;
     if (eventCotangent === undefined) return;
     this.byLength ??= lengthDerivative(this.context, executable);
@@ -233,7 +239,7 @@ export class TimedPull implements TransitionPull {
     if (between?.zCotangent !== undefined && dz !== undefined) timeCotangent += dot(between.zCotangent, dz);
     if (between?.insideCotangent !== undefined && dInside !== undefined)
       timeCotangent += dot(between.insideCotangent, dInside);
-    const event = history.moments[moment];
+    const event = history.eventTimes[moment];
     const at = history.t[n] + history.h[n];
     eventCotangent.fill(0);
     eventCotangent[event] = 1;
@@ -246,7 +252,7 @@ export class TimedPull implements TransitionPull {
       / crossingRate(
         this.context,
         dot(slope, dNext) + executable.buffer('eTCotangent')[0],
-        history.least[moment],
+        history.grazingThresholds[moment],
         at,
         event,
       );
@@ -256,7 +262,7 @@ export class TimedPull implements TransitionPull {
 
   private pullJump(record: StepRecord, k: number, n: number, moment: number): void {
     const {executable, history, context, xCotangent, momentCotangents} = this;
-    const event = history.moments[moment];
+    const event = history.eventTimes[moment];
     const [t, h] = [history.t[n], history.h[n]];
     const forward = historyForward(context);
     loadParameters(forward, context);

@@ -12,9 +12,9 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startContext} from '../step/context.js';
 import type {HistoryTangentProgram} from '../step/history-programs.js';
 import {historyTangentPrograms} from '../step/history-programs.js';
-import type {StepHistory, Noted, Restart} from './step-history.js';
+import type {StepHistory, InteriorEvent, Restart} from './step-history.js';
 import type {Inside, Sensitivities, TransitionPush} from './sweep-forward.js';
-import {historyAdjoint, historyForward, crossingRate, lookInside} from './timed-pull.js';
+import {historyAdjoint, historyForward, crossingRate, prepareDense} from './timed-pull.js';
 import {setDirections} from './derived-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
@@ -23,14 +23,14 @@ import {stepBuffers} from './record.js';
 import type {ByLength} from './timed-step.js';
 import {lengthDerivative} from './timed-step.js';
 import type {Directions} from './directions.js';
-import {TangentLeft} from './tangent-left.js';
+import {TangentResidual} from './tangent-residual.js';
 
 /** A step's tangent programs for `count` directions, loaded. */
 class StepTangents {
   readonly executable: StepExecutable<HistoryTangentProgram>;
   readonly jacobian: JacobianFactor | undefined;
   readonly dz?: Float64Array;
-  private remainder: TangentLeft | undefined;
+  private remainder: TangentResidual | undefined;
 
   constructor(
     readonly context: StepContext,
@@ -69,14 +69,14 @@ class StepTangents {
     if (jacobian !== undefined && dz !== undefined) {
       jacobian.refresh();
       executable.run('pushResidual');
-      this.remainder ??= new TangentLeft(
+      this.remainder ??= new TangentResidual(
         this.context,
         directions.count,
         {dx: executable.find('dx'), dt: executable.find('dt'), dh: executable.find('dh'), dz},
         directions,
       );
-      this.remainder.stand(record, k);
-      jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.left);
+      this.remainder.setStep(record, k);
+      jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.residual);
     }
     executable.run('pushUpdate');
     return executable.buffer('dNext');
@@ -84,9 +84,9 @@ class StepTangents {
 }
 
 export class TimedPush implements TransitionPush {
-  /** By moment, the tangents of its time [count]. */
+  /** Tangents of each event time, [count]. */
   private readonly moments = new Map<number, Float64Array>();
-  /** By event that was only noted, the same. */
+  /** Tangents of the times of events that no step was cut short for, [count]. */
   private readonly noted = new Map<number, Float64Array>();
   private readonly step: StepTangents;
   private readonly byLength: (record: StepRecord, k: number) => ByLength;
@@ -123,7 +123,7 @@ export class TimedPush implements TransitionPush {
     return jump === undefined ? this.pushStep(record, k, n, dx, within, keep) : this.pushJump(record, k, n, jump, dx);
   }
 
-  /** Of the user's times. */
+  /** Tangents of the user's times. */
   times(saved: number): Pick<Sensitivities, 'times' | 'happened'> {
     const {
       history,
@@ -135,8 +135,8 @@ export class TimedPush implements TransitionPush {
       moment === undefined ? undefined : this.moments.get(moment);
     const told = (tangents: Float64Array = none): Float64Array => toUserTimes(traced, tangents);
     return {
-      times: Array.from({length: saved}, (_, index) => told(of(history.moving.get(index)))),
-      happened: history.happened.map((moment, i) => told(of(moment) ?? this.noted.get(i))),
+      times: Array.from({length: saved}, (_, index) => told(of(history.movingSaves.get(index)))),
+      happened: history.occurred.map((moment, i) => told(of(moment) ?? this.noted.get(i))),
     };
   }
 
@@ -159,8 +159,8 @@ export class TimedPush implements TransitionPush {
       step,
       directions: {count},
     } = this;
-    const from = history.from.get(n);
-    const to = history.to.get(n);
+    const from = history.startsAtEvent.get(n);
+    const to = history.endsAtEvent.get(n);
     const dt = from === undefined ? new Float64Array(count) : this.moment(from);
     // The end is held: the length gives what the start's time takes.
     const dh = dt.map(value => -value);
@@ -186,7 +186,7 @@ export class TimedPush implements TransitionPush {
       size,
       directions: {count},
     } = this;
-    const event = history.moments[moment];
+    const event = history.eventTimes[moment];
     const byLength = this.byLength(record, k);
     const at = history.t[n] + history.h[n];
     step.set('x', this.end);
@@ -199,7 +199,7 @@ export class TimedPush implements TransitionPush {
     const rate = crossingRate(
       this.context,
       this.eventRate(event, byLength.dNext, at),
-      history.least[moment],
+      history.grazingThresholds[moment],
       at,
       event,
     );
@@ -244,7 +244,7 @@ export class TimedPush implements TransitionPush {
       step,
       directions: {count},
     } = this;
-    const noted = history.noted.get(n) ?? [];
+    const noted = history.interiorEvents.get(n) ?? [];
     if (within.length + noted.length === 0) return;
     const {executable, dz} = step;
     const dtheta = new Float64Array(count);
@@ -273,7 +273,7 @@ export class TimedPush implements TransitionPush {
     record: StepRecord,
     k: number,
     n: number,
-    {event, theta, least, record: happened}: Noted,
+    {event, theta, grazingThreshold, record: happened}: InteriorEvent,
     dD: Float64Array,
   ): void {
     const {
@@ -287,10 +287,10 @@ export class TimedPush implements TransitionPush {
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
     forward.find('next')?.set(this.end);
-    lookInside(forward);
+    prepareDense(forward);
     forward.find('theta')?.fill(theta);
     forward.run('watch');
-    const rate = crossingRate(context, forward.buffer('dg')[event] / h, least, t + theta * h, event);
+    const rate = crossingRate(context, forward.buffer('dg')[event] / h, grazingThreshold, t + theta * h, event);
     forward.run('dense');
     step.set('x', forward.buffer('D'));
     step.set('t', Float64Array.of(t + theta * h));
@@ -306,7 +306,7 @@ export class TimedPush implements TransitionPush {
 
   private pushJump(record: StepRecord, k: number, n: number, moment: number, dx: Float64Array): Float64Array {
     const {history, context, step, directions} = this;
-    const event = history.moments[moment];
+    const event = history.eventTimes[moment];
     const forward = historyForward(context);
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));

@@ -15,7 +15,7 @@ import {dense, diagonalRank, product, rankOf, times} from '../linear/rank.js';
 import {toUserTime} from '../step/time-direction.js';
 import {loadParameters, startContext} from '../step/context.js';
 import {listed} from '../text.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 
 /**
  * A share of what the state itself makes of an algebraic equation: ten times what float32 loses where it comes as a
@@ -56,7 +56,7 @@ interface Algebraic {
 }
 
 /** undefined where there is no mass, or too large a system. */
-function instantOf(prepared: Runnable, y: Float64Array, t: number): Instant | undefined {
+function instantOf(prepared: RunContext, y: Float64Array, t: number): Instant | undefined {
   const context = startContext(prepared);
   const {traced, compiled, linear} = context;
   const n = traced.inputs.x.size;
@@ -94,8 +94,8 @@ const displaced = 1e-3;
 
 /** M of a state and a time that are not those of the start, without a symmetry that it could be blind to. */
 function massElsewhere(
-  {h0}: Runnable,
-  forward: ReturnType<Runnable['compiled']['forward']>,
+  {h0}: RunContext,
+  forward: ReturnType<RunContext['compiled']['forward']>,
   given: Float64Array,
   t: number,
 ): Dense {
@@ -116,7 +116,7 @@ const steady = 1e-9;
  * @throws OptionError 'bad-mass' where the rows of M depend on others elsewhere: algebraic equations come and go with
  *   the state
  */
-function requireSteadyRows(prepared: Runnable, {mass: {left, dependent}, elsewhere}: Instant): void {
+function requireSteadyRows(prepared: RunContext, {mass: {left, dependent}, elsewhere}: Instant): void {
   const [sums, sizes] = [product(left, elsewhere), product(absolute(left), absolute(elsewhere))];
   const row = dependent.find((_, k) =>
     Array.from({length: sums.columns}, (_x, j) => k * sums.columns + j).some(
@@ -235,10 +235,10 @@ const worst = (defects: readonly Defect[]): Defect =>
   defects.reduce((most, defect) => (Math.abs(defect.size) > Math.abs(most.size) ? defect : most));
 
 /**
- * Of a run's start.
+ * Checks a run's start.
  * @throws OptionError 'bad-index' where the index is more than 2, or more than the scheme takes; InconsistentStateError
  */
-export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): void {
+export function checkAlgebraic(prepared: RunContext, y: Float64Array, t: number): void {
   const instant = instantOf(prepared, y, t);
   if (instant === undefined) return;
   requireSteadyRows(prepared, instant);
@@ -268,7 +268,7 @@ export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): 
   );
 }
 
-function badIndex({traced: {name}}: Runnable, index: number, components: string): OptionError {
+function badIndex({traced: {name}}: RunContext, index: number, components: string): OptionError {
   if (index === 2)
     return new OptionError(
       'bad-index',
@@ -289,7 +289,7 @@ function badIndex({traced: {name}}: Runnable, index: number, components: string)
  * M y' = f goes back as y' = M⁻¹f.
  * @throws OptionError 'bad-adjoint' where M has no inverse as the run begins
  */
-export function requireInverse(prepared: Runnable): void {
+export function requireInverse(prepared: RunContext): void {
   const rows = instantOf(prepared, prepared.initialValues, prepared.t0)?.mass.dependent ?? [];
   if (rows.length === 0) return;
   throw new OptionError(
@@ -305,7 +305,7 @@ export function requireInverse(prepared: Runnable): void {
  * Components that estimates of errors leave out: those of index 2, of which an error does not go on into the next
  * step. As the run begins; found once for a run.
  */
-export function unjudged(prepared: Runnable): readonly number[] {
+export function unjudged(prepared: RunContext): readonly number[] {
   if (prepared.start.traced.functions.rightHandSide === undefined) return none;
   const known = found.get(prepared);
   if (known !== undefined) return known;
@@ -316,4 +316,4 @@ export function unjudged(prepared: Runnable): readonly number[] {
 }
 
 const none: readonly number[] = [];
-const found = new WeakMap<Runnable, readonly number[]>();
+const found = new WeakMap<RunContext, readonly number[]>();

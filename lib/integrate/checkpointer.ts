@@ -6,10 +6,10 @@
  */
 import type {Directions} from '../adjoint/directions.js';
 import type {Gradient, TransitionPull} from '../adjoint/gradient.js';
-import type {Watch} from '../adjoint/not-finite.js';
+import type {TransitionWatch} from '../adjoint/not-finite.js';
 import {StepRecord} from '../adjoint/record.js';
 import {firstPass, reverseAll} from '../adjoint/schedule.js';
-import type {Backwards, StepHistory, Visit, VisitTogether} from '../adjoint/step-history.js';
+import type {BackwardTraversal, StepHistory, VisitTransition, VisitBatch} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
 import {sweepBack} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
@@ -19,25 +19,25 @@ import {TimedPush} from '../adjoint/timed-push.js';
 import type {StepContext} from '../step/context.js';
 import type {StoragePolicy} from '../step/stored-for-backward.js';
 import {rowHeaderSize} from '../step/block-layout.js';
-import {repeatGrid, repeatHistory} from './again.js';
+import {recomputeGrid, recomputeHistory} from './recompute.js';
 import {noCounts} from './counters.js';
 import {restart} from './history/integrator.js';
 import {knownSteps} from './history/plan.js';
 import {bytesPerNumber, mostStates, requireMemory, withinMachine} from './memory.js';
-import type {Companion, Keeping, Kept, Path, PlainKept} from './path.js';
-import {Pace} from './pace.js';
-import type {Runnable} from './runnable.js';
+import type {BackwardRecorder, BackwardPolicy, BackwardTape, Path, SerializedTape} from './path.js';
+import {CallBatcher} from './call-batcher.js';
+import type {RunContext} from './run-context.js';
 import {leftMatrixSize} from './step-system.js';
 
 /** How the steps of a grid are recorded and pulled back. */
-export interface GridSteps extends Required<Pick<Keeping, 'iterations'>> {
+export interface GridSteps extends Required<Pick<BackwardPolicy, 'iterations'>> {
   /** Whether they are recorded by what the implicit adjoint needs of them alone (step/stored-for-backward.ts). */
-  narrow(context: StepContext): boolean;
+  storesReduced(context: StepContext): boolean;
   pull(context: StepContext): TransitionPull;
 }
 
 /** Numbers in a row of the record: of the state, or what is kept, and of what stands beside it. */
-function partsOfRow({traced, compiled, storage}: Runnable): readonly [state: number, beside: number] {
+function partsOfRow({traced, compiled, storage}: RunContext): readonly [state: number, beside: number] {
   if (storage === 'narrow') return [compiled.storage.size, 0];
   return [
     traced.state.size,
@@ -45,9 +45,9 @@ function partsOfRow({traced, compiled, storage}: Runnable): readonly [state: num
   ];
 }
 
-const rowSize = (prepared: Runnable): number => partsOfRow(prepared).reduce((sum, size) => sum + size, rowHeaderSize);
+const rowSize = (prepared: RunContext): number => partsOfRow(prepared).reduce((sum, size) => sum + size, rowHeaderSize);
 
-export function newRecord(prepared: Runnable, expected: number, most = Infinity): StepRecord {
+export function newRecord(prepared: RunContext, expected: number, most = Infinity): StepRecord {
   const [state, beside] = partsOfRow(prepared);
   return new StepRecord(state, beside, expected, most);
 }
@@ -59,7 +59,7 @@ export function newRecord(prepared: Runnable, expected: number, most = Infinity)
 const fewSteps = 256;
 
 /** How steps are recorded for a gradient, within so many bytes. */
-function keepsOf(prepared: Runnable, grid: GridSteps | undefined, memory: number): StoragePolicy | undefined {
+function storagePolicyOf(prepared: RunContext, grid: GridSteps | undefined, memory: number): StoragePolicy | undefined {
   if (grid === undefined) return undefined;
   const {
     compiled,
@@ -67,7 +67,7 @@ function keepsOf(prepared: Runnable, grid: GridSteps | undefined, memory: number
   } = prepared;
   // Steps do not lie on a grid, or states between them are saved.
   if (plan !== undefined) return compiled.activations === undefined ? undefined : 'layers';
-  if (!grid.narrow(prepared)) return undefined;
+  if (!grid.storesReduced(prepared)) return undefined;
   const whole = along.steps * rowSize({...prepared, storage: undefined}) * bytesPerNumber;
   if (!compiled.implicit || compiled.isSingle || whole > memory || compiled.recordedSteps > fewSteps) return 'narrow';
   compiled.recordedSteps += along.steps;
@@ -75,13 +75,13 @@ function keepsOf(prepared: Runnable, grid: GridSteps | undefined, memory: number
 }
 
 /** States that a budget in bytes holds. */
-const roomFor = (memory: number, size: number, least: number): number =>
+const capacityFor = (memory: number, size: number, least: number): number =>
   Math.max(least, Math.min(mostStates, Math.floor(memory / (size * bytesPerNumber))));
 
 /** How steps are kept within so many bytes. @param grid for gradients; tangents need whole steps, and no way back */
-export function keepSteps(memory: number, grid?: GridSteps): Keeping {
+export function recordSteps(memory: number, grid?: GridSteps): BackwardPolicy {
   return {
-    keeps: prepared => keepsOf(prepared, grid, memory),
+    storagePolicy: prepared => storagePolicyOf(prepared, grid, memory),
     iterations: grid?.iterations,
     requireMemory(prepared) {
       requireHistoryMemory(prepared);
@@ -99,7 +99,7 @@ export function keepSteps(memory: number, grid?: GridSteps): Keeping {
 }
 
 /** The times of steps that are not a grid's, which every derivative along them keeps. @throws MemoryError */
-export function requireHistoryMemory({options}: Runnable): void {
+export function requireHistoryMemory({options}: RunContext): void {
   const steps = options.plan === undefined ? 0 : knownSteps(options);
   requireMemory(
     2 * steps * bytesPerNumber,
@@ -108,11 +108,11 @@ export function requireHistoryMemory({options}: Runnable): void {
   );
 }
 
-class Checkpointer implements Companion {
+class Checkpointer implements BackwardRecorder {
   record: StepRecord | undefined;
-  readonly repeatable = false;
+  readonly independentSteps = false;
   private readonly states = new Map<number, Float64Array>();
-  /** Of a grid beyond the budget: the steps whose beginnings are kept. */
+  /** Steps of a grid beyond the budget whose initial states are stored. */
   private readonly schedule: readonly number[] | undefined;
   /** How many of these the run has come to. */
   private reached = 0;
@@ -123,7 +123,7 @@ class Checkpointer implements Companion {
 
   /** @param history where the number of transitions is not known */
   constructor(
-    private readonly prepared: Runnable,
+    private readonly prepared: RunContext,
     memory: number,
     private readonly grid: GridSteps | undefined,
     private readonly history: StepHistory | undefined,
@@ -138,13 +138,13 @@ class Checkpointer implements Companion {
     const budget = grid === undefined ? memory : withinMachine(memory);
     if (history !== undefined) {
       this.most = budget / row;
-      this.room = roomFor(budget, state.size, 4);
+      this.room = capacityFor(budget, state.size, 4);
       this.record = newRecord(prepared, Math.min(prepared.compiled.expectedTransitions, this.most), this.most);
     } else {
       this.most = Infinity;
       const isWhole = steps * row <= budget || steps <= 2;
       const matrix = isWhole ? 0 : leftMatrixSize(prepared);
-      this.room = Math.min(steps, roomFor(budget, state.size + (matrix === 0 ? 0 : 1 + matrix), 2));
+      this.room = Math.min(steps, capacityFor(budget, state.size + (matrix === 0 ? 0 : 1 + matrix), 2));
       if (isWhole) this.record = newRecord(prepared, steps);
       else this.schedule = firstPass(steps, this.room);
     }
@@ -162,7 +162,7 @@ class Checkpointer implements Companion {
   }
 
   /** To the end of the record, or to the next state that is kept. */
-  together(n: number): number {
+  batchFrom(n: number): number {
     const {schedule, history, record, most} = this;
     if (history !== undefined) return record === undefined ? 1 : Math.floor(most - record.count);
     if (schedule === undefined) return Infinity;
@@ -170,7 +170,7 @@ class Checkpointer implements Companion {
     return (schedule.at(this.reached) ?? Infinity) - n;
   }
 
-  finish(n: number, state: Float64Array): Kept {
+  finish(n: number, state: Float64Array): BackwardTape {
     const {prepared, record, states, room, grid, history, schedule} = this;
     if (history !== undefined) prepared.compiled.expectedTransitions = Math.max(n, 16);
     // A run cut short left states where the whole schedule wanted them; only its start is of use to the shorter one.
@@ -208,8 +208,11 @@ interface Checkpoints {
 }
 
 /** Transitions whole, or checkpoints. */
-class KeptSteps implements Kept {
-  /** @param timed where the times of transitions are written down, and may move: their history, and the state at their end */
+class KeptSteps implements BackwardTape {
+  /**
+   * @param timed where the times of transitions are written down, and may move: their history, and the state at their
+   *   end
+   */
   constructor(
     private readonly grid: GridSteps | undefined,
     private readonly keeps: StoragePolicy | undefined,
@@ -222,7 +225,7 @@ class KeptSteps implements Kept {
     return this.kept instanceof StepRecord ? this.kept : undefined;
   }
 
-  pull(given: Runnable, {start}: Path, cotangents: RunCotangents, watch?: Watch): Gradient {
+  pull(given: RunContext, {start}: Path, cotangents: RunCotangents, watch?: TransitionWatch): Gradient {
     const {grid, keeps, timed} = this;
     if (grid === undefined) throw new Error('a run kept for its tangents has no way back');
     const prepared = given.storage === keeps ? given : {...given, storage: keeps};
@@ -231,11 +234,11 @@ class KeptSteps implements Kept {
       timed === undefined
         ? grid.pull(prepared)
         : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
-    const backwards: Backwards = (visit, together) => this.backwards(prepared, visit, together);
+    const backwards: BackwardTraversal = (visit, together) => this.backwards(prepared, visit, together);
     return sweepBack(prepared, saved, start, backwards, pull, cotangents, watch);
   }
 
-  push(prepared: Runnable, {start}: Path, directions: Directions): Sensitivities {
+  push(prepared: RunContext, {start}: Path, directions: Directions): Sensitivities {
     const {timed, kept, count} = this;
     if (!(kept instanceof StepRecord)) throw new Error('a run for a tangent keeps its steps');
     const saved = timed?.history.saved ?? {after: prepared.options.saved};
@@ -254,27 +257,27 @@ class KeptSteps implements Kept {
     return sweep.finish();
   }
 
-  plain(): PlainKept {
+  serialize(): SerializedTape {
     const {kept, keeps} = this;
-    return kept instanceof StepRecord ? {keeps, record: kept.plain()} : {keeps, ...kept};
+    return kept instanceof StepRecord ? {storage: keeps, record: kept.serialize()} : {storage: keeps, ...kept};
   }
 
-  private backwards(prepared: Runnable, visit: Visit, together?: VisitTogether): number {
+  private backwards(prepared: RunContext, visit: VisitTransition, together?: VisitBatch): number {
     const {kept, count} = this;
     if (!(kept instanceof StepRecord)) return this.takeAgain(prepared, kept, visit);
     const {poll} = prepared.options;
     const end = this.endsOf(kept);
     const several = kept.within.size === 0 ? together : undefined;
-    const pace = new Pace(poll !== undefined);
+    const pace = new CallBatcher(poll !== undefined);
     for (let n = count - 1, to = kept.count; n >= 0;) {
       poll?.();
-      const pulled = several === undefined ? 0 : pace.time(() => several(n, kept, pace.most, () => end(n + 1)));
+      const pulled = several === undefined ? 0 : pace.time(() => several(n, kept, pace.maxSteps, () => end(n + 1)));
       if (pulled > 0) {
         n -= pulled;
         to -= pulled;
         continue;
       }
-      const from = kept.firstOf(to - 1);
+      const from = kept.firstRowOf(to - 1);
       visit(n, kept, from, to, end(to));
       to = from;
       n--;
@@ -294,17 +297,17 @@ class KeptSteps implements Kept {
     };
   }
 
-  private takeAgain(prepared: Runnable, {states, room}: Checkpoints, visit: Visit): number {
+  private takeAgain(prepared: RunContext, {states, room}: Checkpoints, visit: VisitTransition): number {
     const {grid, timed, count} = this;
     const run =
       timed === undefined
-        ? repeatGrid(prepared, grid?.iterations === true, false)
-        : repeatHistory(prepared, timed.history);
+        ? recomputeGrid(prepared, grid?.iterations === true, false)
+        : recomputeHistory(prepared, timed.history);
     const {state} = run;
     const piece = newRecord(prepared, 1);
     return reverseAll(states, count, room, {
-      restore: kept => (run.place = kept),
-      keep: () => run.place,
+      restore: kept => (run.snapshot = kept),
+      keep: () => run.snapshot,
       take: n => run.take(n, undefined),
       reverse(n) {
         piece.clear();
@@ -317,17 +320,17 @@ class KeptSteps implements Kept {
 
 const nothing = new Float64Array(0);
 
-/** What `plain` gave of a run on its grid. */
-export function keptStepsOf(
-  {keeps, record, states = new Map(), room = states.size}: PlainKept,
+/** What `serialize` gave of a run on its grid. */
+export function deserializeTape(
+  {storage, record, states = new Map(), capacity = states.size}: SerializedTape,
   grid: GridSteps,
   completed: number,
-): Kept {
+): BackwardTape {
   return new KeptSteps(
     grid,
-    keeps,
+    storage,
     completed,
-    record === undefined ? {states, room} : StepRecord.fromPlain(record),
+    record === undefined ? {states, room: capacity} : StepRecord.deserialize(record),
     undefined,
   );
 }

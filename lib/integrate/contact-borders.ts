@@ -1,9 +1,9 @@
 /**
- * Which contacts of a state are on a border of their laws: gap and force both zero, or a slip of zero with all the friction that there is.
- * A motion has several derivatives there, and warnings (warnings.ts) say so.
+ * Which contacts of a state are on a border of their laws: gap and force both zero, or a slip of zero with all the
+ * friction that there is. A motion has several derivatives there, and warnings (warnings.ts) say so.
  */
 import type {StepExecutable} from '../step/buffers.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 
 /**
  * Gap and multiplier count as zero together below this, both as lengths and in units of the largest
@@ -23,7 +23,10 @@ export class ContactBorders {
   ) {}
 
   /** Undefined where there is nothing to look at. */
-  static of({traced, coordinates}: Runnable, executable: () => StepExecutable<'touching'>): ContactBorders | undefined {
+  static of(
+    {traced, coordinates}: RunContext,
+    executable: () => StepExecutable<'touching'>,
+  ): ContactBorders | undefined {
     if (traced.functions.touching === undefined) return undefined;
     const forward = executable();
     const run = forward.program('touching');

@@ -1,9 +1,10 @@
 /**
- * Contact forces of a step by the proximal point method (Rockafellar 1976; for contact De Saxcé & Feng 1998, Acary & Brogliato 2008,
- * §13): equations in which every contact yields a share s of what its force differs by from an anchor have one solution, contacts
- * redundant or not. Its force is the next anchor, until the two are one: then nothing yields, and the laws hold as they are written.
- * What a force that can be told has still to go falls by s/(s + w) in each solution, w what it gives itself, so that mostly two are enough;
- * of forces that cannot be told apart those nearest to the last step's stay.
+ * Contact forces of a step by the proximal point method (Rockafellar 1976; for contact De Saxcé & Feng 1998, Acary &
+ * Brogliato 2008, §13): equations in which every contact yields a share s of what its force differs by from an anchor
+ * have one solution, contacts redundant or not. Its force is the next anchor, until the two are one: then nothing
+ * yields, and the laws hold as they are written. What a force that can be told has still to go falls by s/(s + w) in
+ * each solution, w what it gives itself, so that mostly two are enough; of forces that cannot be told apart those
+ * nearest to the last step's stay.
  */
 import type {StepExecutable} from '../step/buffers.js';
 import type {NewtonStatus} from '../newton/index.js';
@@ -11,34 +12,52 @@ import {backtracking, NewtonIteration} from '../newton/index.js';
 import {contactSoftness, derivativeSoftness, fewestRows} from '../system/contact-laws.js';
 import {ContactImpulses} from './contact-impulses.js';
 import type {Counters} from './counters.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 import type {StepSystem} from './step-system.js';
 
-/** The first of the easier equations makes every contact yield as much as a typical mass does, each next one a tenth of that. */
+/**
+ * The first of the easier equations makes every contact yield as much as a typical mass does, each next one a tenth of
+ * that.
+ */
 const firstRatio = 0.1;
 /** Eight are enough where no way has to be shortened. */
 const mostRelaxations = 40;
 
-/** Forces are one with their anchor where they differ by this share of the largest: laws are off by s times that, 1e-11 of the velocity it gives. */
+/**
+ * Forces are one with their anchor where they differ by this share of the largest: laws are off by s times that, 1e-11
+ * of the velocity it gives.
+ */
 const settled = 1e-4;
 /**
- * Nearly redundant contacts whose gaps contradict each other by rounding and what positions are off by (1e-11 of a length, over h), ask for forces that go on
- * growing by as much over s. From the third solution on laws may be off by so much more: 2e-10 of the velocity. (At five times
- * that, balls in a narrow box were off by 3e-8 m/s.)
+ * Nearly redundant contacts whose gaps contradict each other by rounding and what positions are off by (1e-11 of a
+ * length, over h), ask for forces that go on growing by as much over s. From the third solution on laws may be off by
+ * so much more: 2e-10 of the velocity. (At five times that, balls in a narrow box were off by 3e-8 m/s.)
  */
 const settledSlowly = 2e-3;
 const patience = 3;
-/** Forces that still move by more than that in each of so many have moved by more than themselves: another contact has let go, or none can. */
+/**
+ * Forces that still move by more than that in each of so many have moved by more than themselves: another contact has
+ * let go, or none can.
+ */
 const mostAnchors = 300;
 
-/** A solution that Newton's method does not find from the last one is nearer to it where contacts yield so many times as much, up to a tenth of what their forces give. */
+/**
+ * A solution that Newton's method does not find from the last one is nearer to it where contacts yield so many times as
+ * much, up to a tenth of what their forces give.
+ */
 const stiffer = 10;
 const softest = 0.2;
 
-/** What is found in the whole step is taken where laws are off by so many times what is accepted of the impulses by themselves: 1e-8 m/s at high speeds. */
+/**
+ * What is found in the whole step is taken where laws are off by so many times what is accepted of the impulses by
+ * themselves: 1e-8 m/s at high speeds.
+ */
 const mostBroken = 2.5;
 
-/** Wedged contacts of which the impulses by themselves are not found are tried in the whole step, which finds some of few bodies; of more it takes minutes to no avail. */
+/**
+ * Wedged contacts of which the impulses by themselves are not found are tried in the whole step, which finds some of
+ * few bodies; of more it takes minutes to no avail.
+ */
 const mostRows = 300;
 
 export class ContactForces {
@@ -56,14 +75,14 @@ export class ContactForces {
     private readonly h: Float64Array | undefined,
     private readonly system: StepSystem,
     private readonly iteration: NewtonIteration,
-    private readonly prepared: Runnable,
+    private readonly prepared: RunContext,
     private readonly counters: Counters,
     private readonly impulses: ContactImpulses | undefined,
   ) {}
 
   /** Undefined where no contact asks for it. */
   static of(
-    prepared: Runnable,
+    prepared: RunContext,
     forward: StepExecutable<'guess' | 'jacobian' | 'residual' | 'contactLaws'>,
     system: StepSystem,
     iteration: NewtonIteration,
@@ -117,11 +136,12 @@ export class ContactForces {
   }
 
   /**
-   * z where the derivatives of a step are taken, whose forces are those nearest to the last step's: the solution of the equations that derivatives are those of,
-   * off by as little as `derivativeSoftness` makes of forces. Of forces that cannot be told apart, what the motion makes of the share of each is in what the
-   * equations differ by between the two. (A box that slides on the edges of another and turns: derivatives by its place were off by a hundredth in a
-   * step.) And each contact is on the side of stick and slip that these equations have it on: forces nearest to the last step's are often on a border of the
-   * laws, and which side of it rounding shows there is chance.
+   * z where the derivatives of a step are taken, whose forces are those nearest to the last step's: the solution of the
+   * equations that derivatives are those of, off by as little as `derivativeSoftness` makes of forces. Of forces that
+   * cannot be told apart, what the motion makes of the share of each is in what the equations differ by between the
+   * two. (A box that slides on the edges of another and turns: derivatives by its place were off by a hundredth in a
+   * step.) And each contact is on the side of stick and slip that these equations have it on: forces nearest to the
+   * last step's are often on a border of the laws, and which side of it rounding shows there is chance.
    */
   linearizeHere(): void {
     const {system, iteration, anchor, offsets} = this;
@@ -138,8 +158,9 @@ export class ContactForces {
   }
 
   /**
-   * The guess anew, with accelerations without contacts that are of no order: beside joints these are unknowns with linear equations of their own, and Newton's
-   * first step finds them from anywhere. From zero, bodies at rest approach each other by rounding alone, and when contacts close has a derivative without bound.
+   * The guess anew, with accelerations without contacts that are of no order: beside joints these are unknowns with
+   * linear equations of their own, and Newton's first step finds them from anywhere. From zero, bodies at rest approach
+   * each other by rounding alone, and when contacts close has a derivative without bound.
    * @returns whether there are such unknowns
    */
   private accelerate(): boolean {
@@ -226,7 +247,10 @@ export class ContactForces {
     return (this.searching ??= new NewtonIteration({...newton, step: backtracking()}, this.system, this.counters));
   }
 
-  /** Easier equations, each solution the guess of the next; where one is not found, by shorter ways, and at last by nearer anchors. */
+  /**
+   * Easier equations, each solution the guess of the next; where one is not found, by shorter ways, and at last by
+   * nearer anchors.
+   */
   private relax(): NewtonStatus {
     const {relaxation, iteration} = this;
     const {z} = this.system;

@@ -1,8 +1,8 @@
 /**
- * Contact forces of a step by themselves, where the step tells them apart from everything else: forces depend on velocities of the step's end
- * and not on its positions, and what they couple are a few velocities, as those of a body. Then the step is two problems, of (v⁺, λ) and
- * after it of (w, π), each with one small block of equations a body and G (newton/cone-complementarity.ts). What is found is judged
- * by the step's own residual.
+ * Contact forces of a step by themselves, where the step tells them apart from everything else: forces depend on
+ * velocities of the step's end and not on its positions, and what they couple are a few velocities, as those of a body.
+ * Then the step is two problems, of (v⁺, λ) and after it of (w, π), each with one small block of equations a body and G
+ * (newton/cone-complementarity.ts). What is found is judged by the step's own residual.
  */
 import {ConeComplementarity} from '../newton/cone-complementarity.js';
 import type {ConeContacts} from '../newton/cone-contacts.js';
@@ -13,24 +13,28 @@ import type {Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {contactLaws, contactSoftness, impactBlocks} from '../system/contact-laws.js';
 import type {Counters} from './counters.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 import type {StepSystem} from './step-system.js';
 
 /**
- * Rounding of the largest velocity that contacts meet with, before and with their impulses, which Newton's steps go on for. Of 1e-11 differences of
- * a tumbling box's motion were off by 1.3e-6.
+ * Rounding of the largest velocity that contacts meet with, before and with their impulses, which Newton's steps go on
+ * for. Of 1e-11 differences of a tumbling box's motion were off by 1.3e-6.
  */
 const rounding = 1e-14;
 /**
- * Where iterations end, and how far contacts may be off that are wedged, of which gaps contradict each other by rounding: shares of that velocity, at high
- * speeds a velocity, so that laws hold to 1e-8 m/s, and never less than rounding.
+ * Where iterations end, and how far contacts may be off that are wedged, of which gaps contradict each other by
+ * rounding: shares of that velocity, at high speeds a velocity, so that laws hold to 1e-8 m/s, and never less than
+ * rounding.
  */
 const enough = atMost(5e-10, 1e-9);
 const accepted = atMost(5e-9, 8e-9);
 function atMost(share: number, velocity: number): (speed: number) => number {
   return speed => Math.max(rounding * speed, Math.min(share * speed, velocity));
 }
-/** Forces that depend on velocities are linearized until velocities move by no more than this share of the largest, or of what contacts meet with, */
+/**
+ * Forces that depend on velocities are linearized until velocities move by no more than this share of the largest, or
+ * of what contacts meet with,
+ */
 const linearized = 1e-12;
 /** so many times at most. */
 const mostLinearizations = 8;
@@ -71,7 +75,7 @@ export class ContactImpulses {
 
   /** Undefined where a step's equations do not come apart so. */
   static of(
-    {traced, compiled}: Runnable,
+    {traced, compiled}: RunContext,
     forward: StepExecutable<'jacobian' | 'residual' | 'contactLaws'>,
     system: StepSystem,
     counters: Counters,
@@ -94,8 +98,8 @@ export class ContactImpulses {
   }
 
   /**
-   * How far z, found without these, is from the laws, as a share of what these accept. Where bodies rest, speeds are those that the largest force gives a
-   * typical mass.
+   * How far z, found without these, is from the laws, as a share of what these accept. Where bodies rest, speeds are
+   * those that the largest force gives a typical mass.
    */
   broken(): number {
     const {forward, system, at, entries, counters} = this;
@@ -220,7 +224,7 @@ export class ContactImpulses {
     return false;
   }
 
-  /** Of (v⁺, λ) and of (w, π), made at the first step. */
+  /** The systems for (v⁺, λ) and (w, π), made at the first step. */
   private problems(laws: Float64Array, count: number): readonly ConeComplementarity[] | undefined {
     if (this.made === undefined) {
       const {a, g} = this.entries;

@@ -47,9 +47,9 @@ export interface AdaptiveOptions {
   readonly growth?: number;
   readonly shrinking?: number;
   /**
-   * How errors set the next length, as shares P, I and D: for errors e, e₋, e₌ of the last steps over the one aimed at, and an
-   * estimate of order k, the factor is e^(−(P+I+D)/k) e₋^((P+2D)/k) e₌^(−D/k) (Söderlind 2002). Default {proportional: 0.4,
-   * integral: 0.3} (Gustafsson 1991); {integral: 1} is the classical controller.
+   * How errors set the next length, as shares P, I and D: for errors e, e₋, e₌ of the last steps over the one aimed at,
+   * and an estimate of order k, the factor is e^(−(P+I+D)/k) e₋^((P+2D)/k) e₌^(−D/k) (Söderlind 2002). Default
+   * {proportional: 0.4, integral: 0.3} (Gustafsson 1991); {integral: 1} is the classical controller.
    */
   readonly controller?: ControllerShares;
   /**

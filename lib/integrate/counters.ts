@@ -18,7 +18,7 @@ export type Failure = Exclude<Status, 'completed' | 'event' | 'inconsistent' | '
 export interface Counters extends NewtonCounters {
   steps: number;
   rejectedSteps: number;
-  /** Of the right-hand side, by starts and by steps, those refused among them. */
+  /** Evaluations of the right-hand side, by starts and by steps, rejected ones included. */
   evaluations: number;
   failures: Record<string, number>;
 }

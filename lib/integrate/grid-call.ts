@@ -1,20 +1,20 @@
 /** A run along a grid whose states are all saved, and its way back, in one memory (run-call.ts). */
 import {addTo} from '../adjoint/add-to.js';
-import {StepsBack} from '../adjoint/implicit.js';
+import {GridPull} from '../adjoint/implicit-pull.js';
 import {jacobianFactor} from '../adjoint/jacobian-factor.js';
 import {ParameterCotangents} from '../adjoint/parameter-cotangents.js';
-import {pullsRoutine} from '../adjoint/pull-text.js';
+import {batchedPullRoutine} from '../adjoint/emit-pull.js';
 import {stepBuffers, StepRecord} from '../adjoint/record.js';
 import {routinesOf} from '../engine/routines.js';
 import {compile} from '../routine/compile.js';
 import {cotangentName} from '../step/parameter-names.js';
 import {rowHeaderSize} from '../step/block-layout.js';
-import type {AskedCall, Room, RunCall} from './run-call.js';
+import type {DeferredCall, MemoryArena, RunCall} from './run-call.js';
 import {clear, parameterList} from './run-call.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 import {startCall} from './start-call.js';
 import {recordedArrays} from './step-blocks.js';
-import {stepsRoutine} from './step-text.js';
+import {stepsRoutine} from './emit-step.js';
 import {Stepper} from './stepper.js';
 
 const nothing = new Float64Array(0);
@@ -27,7 +27,7 @@ function savesAll(saved: Float64Array, steps: number): boolean {
 }
 
 /** Steps go as most do, as far as that is known before them. */
-function isPlain(prepared: Runnable): boolean {
+function isPlain(prepared: RunContext): boolean {
   const {compiled, traced, options, redundancy} = prepared;
   const {plan, grid, saved} = options;
   if (plan !== undefined || grid.backwards === true || grid.steps === 0 || !savesAll(saved, grid.steps)) return false;
@@ -36,7 +36,7 @@ function isPlain(prepared: Runnable): boolean {
   // What an iteration is made of is told by compiled programs.
   compiled.expectedSteps = Infinity;
   const stepper = new Stepper(prepared, new Float64Array(traced.state.size), false, false);
-  return stepper.alike !== undefined;
+  return stepper.batchable !== undefined;
 }
 
 /**
@@ -44,7 +44,7 @@ function isPlain(prepared: Runnable): boolean {
  * @param memory bytes that the record of the steps may take
  * @returns undefined of a run that is not taken so
  */
-export function gridCall(given: Runnable, room: Room, memory: number): AskedCall | undefined {
+export function gridCall(given: RunContext, room: MemoryArena, memory: number): DeferredCall | undefined {
   const known = {...given, storage: 'narrow'} as const;
   if (!isPlain(known)) return undefined;
   const {
@@ -60,7 +60,7 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
   const start = startCall(known, room);
   if (start === undefined) return undefined;
   const compiled = known.compiled.forEngine(room.engine);
-  const prepared: Runnable = {...known, engine: room.engine, compiled};
+  const prepared: RunContext = {...known, engine: room.engine, compiled};
   const forward = compiled.forward(newton.linear, 'narrow');
   const adjoint = compiled.adjoint(compiled.matrices.sweepSolver(newton.linear));
   const asked = [steps * width, (steps + 1) * size, (steps + 1) * size, 1].map(numbers => room.ask(numbers));
@@ -77,7 +77,7 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
     }
     const stepper = new Stepper(prepared, nothing, false, false);
     const take = compile(
-      stepsRoutine(stepper.parts(true), {
+      stepsRoutine(stepper.operations(true), {
         rows,
         width,
         recorded: recordedArrays(prepared, forward, 'kept'),
@@ -91,10 +91,10 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
     );
     const takeAll = (): number => take(steps, 1);
     const jacobian = jacobianFactor(prepared, adjoint, true);
-    const back = new StepsBack(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian);
+    const back = new GridPull(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian);
     const {t, x: kept} = stepBuffers(adjoint);
     const pullSteps = compile(
-      pullsRoutine(back.parts({owner: back}, compiled.implicit && compiled.chainsPulls), {
+      batchedPullRoutine(back.operations({owner: back}, compiled.implicit && compiled.chainsPulls), {
         rows,
         width,
         t,
@@ -106,7 +106,7 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
       }),
       backwards.memory,
     );
-    const record = StepRecord.fromPlain({
+    const record = StepRecord.deserialize({
       stateSize: width - rowHeaderSize,
       unknownSize: 0,
       count: steps,

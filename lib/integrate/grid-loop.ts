@@ -12,19 +12,19 @@ import type {Counters, Status} from './counters.js';
 import {noCounts} from './counters.js';
 import type {Grid} from './grid.js';
 import {placeOf} from './grid.js';
-import type {Loop, LoopResult} from './loop.js';
+import type {TimeLoop, LoopResult} from './time-loop.js';
 import {fewerSaved} from './memory.js';
-import {Pace} from './pace.js';
-import type {Companion, Keeping} from './path.js';
-import type {Standing} from './run-state.js';
-import type {Runnable} from './runnable.js';
+import {CallBatcher} from './call-batcher.js';
+import type {BackwardRecorder, BackwardPolicy} from './path.js';
+import type {ResumeState} from './run-state.js';
+import type {RunContext} from './run-context.js';
 import {contradiction, startRun} from './start.js';
 import {Stepper} from './stepper.js';
 import {ContactWatch} from './warnings.js';
 
-export class GridLoop implements Loop {
+export class GridLoop implements TimeLoop {
   /** Steps so far. */
-  boundaries = 0;
+  acceptedSteps = 0;
   private status: Status = 'completed';
   private torn: StiffgradError | undefined;
   /** Saved states so far. */
@@ -35,15 +35,15 @@ export class GridLoop implements Loop {
   private readonly states: Float64Array;
   private readonly counters: Counters = noCounts();
   private readonly start: StepRecord;
-  private readonly companion: Companion | undefined;
+  private readonly companion: BackwardRecorder | undefined;
   private readonly stepper: Stepper;
   private readonly contacts: ContactWatch;
-  private readonly pace: Pace;
-  private readonly place = (): Float64Array => this.stepper.place;
+  private readonly pace: CallBatcher;
+  private readonly place = (): Float64Array => this.stepper.snapshot;
 
   constructor(
-    private readonly prepared: Runnable,
-    keeping: Keeping | undefined,
+    private readonly prepared: RunContext,
+    keeping: BackwardPolicy | undefined,
   ) {
     const {saved, grid} = prepared.options;
     const {size} = prepared.traced.state;
@@ -56,26 +56,26 @@ export class GridLoop implements Loop {
       prepared,
       x,
       keeping?.iterations === true,
-      this.companion?.repeatable === true,
+      this.companion?.independentSteps === true,
       this.counters,
     );
     this.stepper.record = this.companion?.record;
     this.contacts = new ContactWatch(prepared);
     const {onProgress, poll} = prepared.options;
-    this.pace = new Pace(onProgress !== undefined || poll !== undefined);
+    this.pace = new CallBatcher(onProgress !== undefined || poll !== undefined);
     if (saved[0] === 0) this.save();
   }
 
   get t(): number {
-    return this.grid.time(this.boundaries);
+    return this.grid.time(this.acceptedSteps);
   }
 
   get done(): boolean {
-    return this.boundaries === this.grid.steps;
+    return this.acceptedSteps === this.grid.steps;
   }
 
   advance(): boolean {
-    const {stepper, prepared, grid, boundaries: n, companion} = this;
+    const {stepper, prepared, grid, acceptedSteps: n, companion} = this;
     if (n === grid.steps || this.status !== 'completed') return false;
     companion?.reach(n, stepper.state, this.place);
     if (this.advanceTogether(n)) return true;
@@ -85,10 +85,10 @@ export class GridLoop implements Loop {
       this.look(prepared.start.traced.isEquilibrium === true ? grid.t0 : grid.time(n + 1));
     if (this.status !== 'completed') {
       // Of a step that failed its first half may stand there.
-      stepper.record?.cut(rows);
+      stepper.record?.truncate(rows);
       return false;
     }
-    this.boundaries = n + 1;
+    this.acceptedSteps = n + 1;
     this.contacts.at(grid.time(n + 1));
     if (this.saved[this.count] === n + 1) this.save();
     return true;
@@ -98,18 +98,18 @@ export class GridLoop implements Loop {
   private advanceTogether(n: number): boolean {
     const {stepper, prepared, grid, companion, saved, pace} = this;
     if (this.contacts.looks || prepared.redundancy.regularization > 0) return false;
-    const known = companion === undefined ? Infinity : (companion.together?.(n) ?? 1);
-    const most = Math.min(stepper.mostTogether, grid.steps - n, known, pace.most);
+    const known = companion === undefined ? Infinity : (companion.batchFrom?.(n) ?? 1);
+    const most = Math.min(stepper.maxBatch, grid.steps - n, known, pace.maxSteps);
     // All of them are saved, or only the last may be.
     const all = saved[this.count] === n + 1;
     let count = Math.min(most, all ? 1 : (saved[this.count] ?? Infinity) - n);
     if (all) while (count < most && saved[this.count + count] === n + 1 + count) count++;
-    if (count < 1 || (count === 1 && pace.most > 1)) return false;
-    const taken = pace.time(() => stepper.stepTogether(n, count, all));
+    if (count < 1 || (count === 1 && pace.maxSteps > 1)) return false;
+    const taken = pace.time(() => stepper.stepBatch(n, count, all));
     if (taken === 0) return false;
-    this.boundaries = n + taken;
+    this.acceptedSteps = n + taken;
     if (all) {
-      this.states.set(stepper.ends(taken), this.count * stepper.state.length);
+      this.states.set(stepper.endStates(taken), this.count * stepper.state.length);
       this.count += taken;
     } else if (saved[this.count] === n + taken) {
       this.save();
@@ -124,12 +124,12 @@ export class GridLoop implements Loop {
       grid,
       saved,
       prepared: {traced},
-      boundaries,
+      acceptedSteps,
       stepper,
       torn,
       companion,
     } = this;
-    stepper.tally();
+    stepper.addEvaluations();
     // Texts that outlive the run hold the stepper.
     stepper.record = undefined;
     // Array.from of a typed array calls its function through an iterator: 90 ns a time.
@@ -142,16 +142,16 @@ export class GridLoop implements Loop {
       error: torn ?? stepper.error,
       warnings: this.contacts.warnings,
       counters: this.counters,
-      completed: boundaries,
+      completed: acceptedSteps,
       start: this.start,
-      standing: this.standing,
-      kept: companion?.finish(boundaries, stepper.state),
+      resumeState: this.standing,
+      tape: companion?.finish(acceptedSteps, stepper.state),
     };
   }
 
-  private get standing(): Standing {
-    const {stepper, boundaries, grid} = this;
-    return {t: this.t, x: stepper.state.slice(), grid: placeOf(grid, boundaries)};
+  private get standing(): ResumeState {
+    const {stepper, acceptedSteps, grid} = this;
+    return {t: this.t, x: stepper.state.slice(), grid: placeOf(grid, acceptedSteps)};
   }
 
   /** Do constraints contradict one another? */

@@ -18,7 +18,9 @@ export interface Progress {
   readonly steps?: number;
 }
 
-/** The times of a run, by its clock (step/time-direction.ts): t0 + n·dt, the last one exactly t1 where that was given. */
+/**
+ * The times of a run, by its clock (step/time-direction.ts): t0 + n·dt, the last one exactly t1 where that was given.
+ */
 export interface Grid extends TimeDirection {
   /** What it was made of, with t0: plain values. */
   readonly asked: GridOptions;
@@ -27,7 +29,7 @@ export interface Grid extends TimeDirection {
   readonly steps: number;
   /** time(0) … time(steps) */
   time(n: number): number;
-  /** Of the step from time(n): dt itself, not a difference of times, which rounds it where t ≫ dt. */
+  /** The length of the step from time(n): dt itself, not a difference of times, which rounds it where t ≫ dt. */
   length(n: number): number;
 }
 
@@ -166,7 +168,10 @@ export function gridStep(time: number, grid: Grid): number | undefined {
   return nearest >= 0 && distance(nearest) <= gridSlack * length ? nearest : undefined;
 }
 
-/** What each time is taken for: what it is nearest to, unless a time beside it is nearest to the same; then it is itself, undefined. */
+/**
+ * What each time is taken for: what it is nearest to, unless a time beside it is nearest to the same; then it is
+ * itself, undefined.
+ */
 export function takenFor(
   times: readonly number[],
   nearest: (time: number) => number | undefined,

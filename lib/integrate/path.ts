@@ -1,9 +1,9 @@
 /** The result of a run: its saved states, how it ended, and what it stored for the backward pass. */
 import type {Directions} from '../adjoint/directions.js';
 import type {Gradient} from '../adjoint/gradient.js';
-import type {Watch} from '../adjoint/not-finite.js';
-import type {PlainRecord, StepRecord} from '../adjoint/record.js';
-import type {Saved, StepHistory} from '../adjoint/step-history.js';
+import type {TransitionWatch} from '../adjoint/not-finite.js';
+import type {SerializedRecord, StepRecord} from '../adjoint/record.js';
+import type {SavedStates, StepHistory} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
 import type {StiffgradError} from '../errors.js';
@@ -14,61 +14,61 @@ import type {Redundancy} from '../step/context.js';
 import type {StoragePolicy} from '../step/stored-for-backward.js';
 import type {Counters, Status} from './counters.js';
 import type {EventRecord} from './history/records.js';
-import type {Standing} from './run-state.js';
-import type {Runnable, SolverFacts} from './runnable.js';
+import type {ResumeState} from './run-state.js';
+import type {RunContext, SolverFacts} from './run-context.js';
 
-/** How a run is kept for a derivative. */
-export interface Keeping {
+/** What is stored of a run for a derivative. */
+export interface BackwardPolicy {
   /** How steps are recorded (step/stored-for-backward.ts). */
-  keeps?(prepared: Runnable): StoragePolicy | undefined;
+  storagePolicy?(prepared: RunContext): StoragePolicy | undefined;
   /** Newton's iterations are recorded too. */
   readonly iterations?: boolean;
   /** @throws MemoryError where what will be kept has no room */
-  requireMemory?(prepared: Runnable): void;
+  requireMemory?(prepared: RunContext): void;
   /**
    * Made when a run begins, and made again where the run is.
    * @param start the step that began it
    * @param saved what it saves; known beforehand where steps lie on the grid
    * @param history of a run whose steps do not; it grows with the run
    */
-  begin(prepared: Runnable, start: StepRecord, saved: Saved, history?: StepHistory): Companion;
+  begin(prepared: RunContext, start: StepRecord, saved: SavedStates, history?: StepHistory): BackwardRecorder;
 }
 
-/** Goes along with a run. */
-export interface Companion {
-  /** Where the rows of transitions are to be written, if anywhere. */
+/** Records a run for a derivative. */
+export interface BackwardRecorder {
+  /** The record that transitions are written to, if any. */
   readonly record: StepRecord | undefined;
   /** Steps of a grid may not depend on those before them but through the state. */
-  readonly repeatable: boolean;
+  readonly independentSteps: boolean;
   /**
    * Transition n is about to be taken, from this state; what was saved up to here is noted.
    * @param place a copy of what a step of a grid goes on from: the state, and what Newton's iteration keeps
    */
   reach(n: number, state: Float64Array, place?: () => Float64Array): void;
   /** How many transitions may be taken from n on without being told of those between; absent where of each. */
-  together?(n: number): number;
+  batchFrom?(n: number): number;
   /** The run has ended after n transitions, in this state. */
-  finish(n: number, state: Float64Array): Kept | undefined;
+  finish(n: number, state: Float64Array): BackwardTape | undefined;
 }
 
-/** What a run has kept for its derivatives. */
-export interface Kept {
+/** What was stored of a run for its derivatives. */
+export interface BackwardTape {
   /** The gradient for cotangents of what was saved. */
-  pull(prepared: Runnable, path: Path, cotangents: RunCotangents, watch?: Watch): Gradient;
+  pull(prepared: RunContext, path: Path, cotangents: RunCotangents, watch?: TransitionWatch): Gradient;
   /** Tangents of what was saved; where every step was kept. */
-  push?(prepared: Runnable, path: Path, directions: Directions): Sensitivities;
+  push?(prepared: RunContext, path: Path, directions: Directions): Sensitivities;
   /** Memory that may serve another run once the gradient has been taken. */
   readonly record?: StepRecord;
   /** Plain values for another thread, of which its adjoint makes this again; absent where it stays in its own. */
-  plain?(): PlainKept;
+  serialize?(): SerializedTape;
 }
 
-/** What a message carries of it; its memory may be moved. */
-export interface PlainKept {
-  readonly keeps?: StoragePolicy | undefined;
-  readonly record?: PlainRecord;
+/** A backward tape in a message; its memory may be moved. */
+export interface SerializedTape {
+  readonly storage?: StoragePolicy | undefined;
+  readonly record?: SerializedRecord;
   readonly states?: ReadonlyMap<number, Float64Array>;
-  readonly room?: number;
+  readonly capacity?: number;
   readonly sensitivities?: Sensitivities;
 }
 
@@ -82,14 +82,14 @@ export interface Path {
   readonly completed: number;
   /** The step that began the run. */
   readonly start: StepRecord;
-  /** Where it ended. */
-  readonly standing?: Standing;
+  /** The state that another run can resume from. */
+  readonly resumeState?: ResumeState;
   readonly redundancy: Redundancy;
   readonly events?: readonly EventRecord[];
-  /** There where a derivative was asked for. */
-  readonly kept?: Kept;
+  /** Present if a derivative was asked for. */
+  readonly tape?: BackwardTape;
   /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
-  readonly history?: PivotStates;
+  readonly pivotStates?: PivotStates;
 }
 
 /** What loops tell by their clock, as users see it. */
@@ -108,6 +108,6 @@ export interface Run extends Path {
   readonly warnings: readonly string[];
   readonly counters: Counters;
   readonly milliseconds: number;
-  /** There where a worker thread ran it. */
-  readonly elsewhere?: SolverFacts & {readonly compileTime: number};
+  /** Present if a worker thread computed the run. */
+  readonly workerFacts?: SolverFacts & {readonly compileTime: number};
 }

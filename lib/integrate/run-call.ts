@@ -1,8 +1,8 @@
 /**
  * A whole run and its way back in one memory: the programs of all its parts lie there, and the loops over the steps
- * (step-text.ts, history/adaptive-text.ts) read and write one record, so that nothing is copied or set up between them. The
- * numbers are those of run.ts and adjoint/sweep-back.ts, to the bit. What is out of the ordinary ends the run, which is then
- * taken by those.
+ * (emit-step.ts, history/adaptive-text.ts) read and write one record, so that nothing is copied or set up between them.
+ * The numbers are those of run.ts and adjoint/sweep-back.ts, to the bit. What is out of the ordinary ends the run,
+ * which is then taken by those.
  */
 import {setZero} from '../adjoint/add-to.js';
 import type {Engine, Executable} from '../engine/engine.js';
@@ -32,16 +32,16 @@ export interface RunCall {
 }
 
 /** A run whose programs have been asked for, and are not used yet. */
-export interface AskedCall {
+export interface DeferredCall {
   /** Once all programs that are to lie in the same memory have been asked for. */
   bind(): RunCall | undefined;
 }
 
 /**
- * Arrays in the memory of several programs, behind them: their sizes may differ from one run to the next, and programs that
- * lie where they lay before need no new compilation.
+ * Arrays in the memory of several programs, behind them: their sizes may differ from one run to the next, and programs
+ * that lie where they lay before need no new compilation.
  */
-export class Room {
+export class MemoryArena {
   private readonly sizes: {[name: string]: number} = {};
   private made: Executable | undefined;
 

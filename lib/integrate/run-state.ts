@@ -10,9 +10,9 @@ import {sameShape, sizeOf} from '../graph/node.js';
 import type {TimeDirection} from '../step/time-direction.js';
 import {toUserTime} from '../step/time-direction.js';
 import type {TracedStep} from '../step/traced-step.js';
-import type {StepMemory} from './history/step-lengths.js';
+import type {ControllerState} from './history/pid-controller.js';
 
-/** Of what is written here; a state of another version is refused. */
+/** Version of the format; a state of another version is refused. */
 const version = 1;
 
 /** Finite numbers for JSON, which loses the sign of zero: negative zeros are listed separately. */
@@ -39,16 +39,16 @@ export interface RunState {
   /** The place on the grid; absent if the run was left between grid points. */
   readonly grid?: GridPlace;
   /** Memory of the step controller, with adaptive steps. */
-  readonly pace?: StepMemory;
+  readonly pace?: ControllerState;
   /** Memory of Newton's method, if steps are solved only to the accuracy that their tolerance needs. */
-  readonly newton?: NewtonMemory<PlainNumbers>;
+  readonly newton?: NewtonWarmStart<PlainNumbers>;
   /** Events whose function counts as zero at this state, and those whose jump produced it. */
   readonly settled?: readonly number[];
   readonly jumped?: readonly number[];
 }
 
 /** What a step may reuse from the previous one (newton/simplified-newton.ts). */
-export interface NewtonMemory<N = Float64Array> {
+export interface NewtonWarmStart<N = Float64Array> {
   /** The last step, from which the next guess is extrapolated. */
   readonly last?: {readonly t: number; readonly h: number; readonly z: N};
   /** The rate of its iterations, and the length its matrix is for; absent before the first step. */
@@ -66,23 +66,23 @@ export interface GridPlace {
 }
 
 /** What a run leaves at its end: the whole state, and what its loop remembers; times are the clock's. */
-export interface Standing extends Pick<RunState, 'grid' | 'pace' | 'settled' | 'jumped'> {
+export interface ResumeState extends Pick<RunState, 'grid' | 'pace' | 'settled' | 'jumped'> {
   readonly t: number;
   readonly x: Float64Array;
-  readonly newton?: NewtonMemory;
+  readonly newton?: NewtonWarmStart;
 }
 
 /** What a run that goes on takes over beside the state. */
-export type Resumption = Pick<Standing, 'grid' | 'pace' | 'newton' | 'settled' | 'jumped'>;
+export type ResumeOptions = Pick<ResumeState, 'grid' | 'pace' | 'newton' | 'settled' | 'jumped'>;
 
 export function runState(
   {name: scheme, state, backwards}: Pick<TracedStep, 'name' | 'state' | 'backwards'>,
-  {t, x, grid, pace, newton, settled, jumped}: Standing,
+  {t, x, grid, pace, newton, settled, jumped}: ResumeState,
 ): RunState {
   const blocks = Object.fromEntries(
     state.blocks.map(({name, shape, offset, size}) => [
       name,
-      {shape: [...shape], ...plainNumbers(x.subarray(offset, offset + size))},
+      {shape: [...shape], ...serializeNumbers(x.subarray(offset, offset + size))},
     ]),
   );
   const left: RunState = {
@@ -93,15 +93,15 @@ export function runState(
     blocks,
     grid,
     pace,
-    newton: newton === undefined ? undefined : plainNewton(newton),
+    newton: newton === undefined ? undefined : serializeWarmStart(newton),
     settled,
     jumped,
   };
-  return backwards === true ? {...inTime(left, {backwards}), backwards} : left;
+  return backwards === true ? {...withUserTimes(left, {backwards}), backwards} : left;
 }
 
 /** A saved state with its times turned: the clock's as the user's, and the other way round. */
-function inTime<S extends Pick<RunState, 't' | 'grid' | 'newton'>>(left: S, direction: TimeDirection): S {
+function withUserTimes<S extends Pick<RunState, 't' | 'grid' | 'newton'>>(left: S, direction: TimeDirection): S {
   const {t, grid, newton} = left;
   const back = (time: number): number => toUserTime(direction, time);
   return {
@@ -116,25 +116,25 @@ function inTime<S extends Pick<RunState, 't' | 'grid' | 'newton'>>(left: S, dire
  * A checked state by the clock of a run that is to go on from it.
  * @throws OptionError 'bad-initial' where that runs the other way
  */
-export function readStanding(given: RunState, {backwards = false}: TimeDirection): RunState {
+export function readResumeState(given: RunState, {backwards = false}: TimeDirection): RunState {
   if ((given.backwards === true) !== backwards)
     throw new OptionError(
       'bad-initial',
       `The saved state was left by a run ${backwards ? 'forwards' : 'backwards'} in time, and this one runs ${backwards ? 'backwards' : 'forwards'}: what the scheme carries belongs to one direction. Start only from its q and v, or y, and its t.`,
     );
-  return inTime(given, {backwards});
+  return withUserTimes(given, {backwards});
 }
 
-function plainNewton({last, rate, h, matrix}: NewtonMemory): NewtonMemory<PlainNumbers> {
+function serializeWarmStart({last, rate, h, matrix}: NewtonWarmStart): NewtonWarmStart<PlainNumbers> {
   return {
-    last: last === undefined ? undefined : {...last, z: plainNumbers(last.z)},
+    last: last === undefined ? undefined : {...last, z: serializeNumbers(last.z)},
     rate,
     h: Number.isNaN(h) ? undefined : h,
-    matrix: matrix === undefined ? undefined : plainNumbers(matrix),
+    matrix: matrix === undefined ? undefined : serializeNumbers(matrix),
   };
 }
 
-function plainNumbers(numbers: Float64Array): PlainNumbers {
+function serializeNumbers(numbers: Float64Array): PlainNumbers {
   const negativeZeros: number[] = [];
   numbers.forEach((value, i) => {
     if (Object.is(value, -0)) negativeZeros.push(i);
@@ -143,7 +143,7 @@ function plainNumbers(numbers: Float64Array): PlainNumbers {
 }
 
 /** What was a negative zero and is a zero still. */
-function numbersOf({values, negativeZeros = []}: PlainNumbers): Float64Array {
+function deserializeNumbers({values, negativeZeros = []}: PlainNumbers): Float64Array {
   const numbers = Float64Array.from(values);
   for (const i of negativeZeros) if (numbers[i] === 0) numbers[i] = -0;
   return numbers;
@@ -246,7 +246,7 @@ export function checkRunState(given: RunState): void {
 }
 
 /** What a run takes over of a checked state, beside the state itself. */
-export function resumptionOf({grid, pace, newton, settled, jumped}: RunState): Resumption {
+export function resumeOptionsOf({grid, pace, newton, settled, jumped}: RunState): ResumeOptions {
   if (newton === undefined) return {grid, pace, settled, jumped};
   const {last, rate, h = NaN, matrix} = newton;
   return {
@@ -255,10 +255,10 @@ export function resumptionOf({grid, pace, newton, settled, jumped}: RunState): R
     settled,
     jumped,
     newton: {
-      last: last === undefined ? undefined : {...last, z: numbersOf(last.z)},
+      last: last === undefined ? undefined : {...last, z: deserializeNumbers(last.z)},
       rate,
       h,
-      matrix: matrix === undefined ? undefined : numbersOf(matrix),
+      matrix: matrix === undefined ? undefined : deserializeNumbers(matrix),
     },
   };
 }
@@ -295,7 +295,7 @@ export function readRunState(
         'initial-shape',
         `The saved state's ${name} has shape [${given.join(', ')}], this run's has [${shape.join(', ')}].`,
       );
-    x.set(numbersOf(blocks[name]), offset);
+    x.set(deserializeNumbers(blocks[name]), offset);
   }
   return x;
 }

@@ -7,13 +7,13 @@ import {throwIfAborted} from '../checks.js';
 import {toUserTime} from '../step/time-direction.js';
 import {StepRecord} from '../adjoint/record.js';
 import {noCounts} from './counters.js';
-import {FailedStart, started} from './failure.js';
+import {RunFailure, captureFailure} from './run-failure.js';
 import {inUserTime} from './path.js';
 import {GridLoop} from './grid-loop.js';
-import {HistoryLoop} from './history/loop.js';
+import {HistoryLoop} from './history/history-loop.js';
 import {knownSteps} from './history/plan.js';
-import type {Kept, Keeping, Run} from './path.js';
-import type {Runnable} from './runnable.js';
+import type {BackwardTape, BackwardPolicy, Run} from './path.js';
+import type {RunContext} from './run-context.js';
 import {requireScaledRows} from './start.js';
 
 /** Progress is told at most this often, in milliseconds: faster is not seen, and costs. */
@@ -23,13 +23,13 @@ const progressInterval = 100;
  * @param keeping for a derivative; undefined where none is wanted
  * @throws AbortError
  */
-export function run(prepared: Runnable, keeping?: Keeping): Run {
+export function run(prepared: RunContext, keeping?: BackwardPolicy): Run {
   const {
     compiled,
     options: {signal},
   } = prepared;
   throwIfAborted(signal);
-  const storage = keeping?.keeps?.(prepared);
+  const storage = keeping?.storagePolicy?.(prepared);
   compiled.inUse = true;
   compiled.expectedSteps = knownSteps(prepared.options);
   try {
@@ -39,7 +39,7 @@ export function run(prepared: Runnable, keeping?: Keeping): Run {
   }
 }
 
-function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
+function drive(prepared: RunContext, keeping: BackwardPolicy | undefined): Run {
   const begin = performance.now();
   const {
     compiled,
@@ -48,10 +48,10 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
   } = prepared;
   keeping?.requireMemory?.(prepared);
   compiled.matrices.restorePivots(undefined);
-  const loop = started(() =>
+  const loop = captureFailure(() =>
     plan === undefined ? new GridLoop(prepared, keeping) : new HistoryLoop(prepared, plan, keeping),
   );
-  if (loop instanceof FailedStart) return unstarted(prepared, loop, keeping, performance.now() - begin);
+  if (loop instanceof RunFailure) return unstarted(prepared, loop, keeping, performance.now() - begin);
   let told = begin;
   for (;;) {
     poll?.();
@@ -62,14 +62,14 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
     told = now;
     onProgress({
       t: toUserTime(grid, loop.t),
-      step: loop.boundaries,
+      step: loop.acceptedSteps,
       steps: Number.isFinite(grid.steps) ? grid.steps : undefined,
     });
     throwIfAborted(signal);
   }
   // By name: V8 takes microseconds to spread an object.
   const result = loop.result();
-  const {states, status, error, warnings, counters, completed, start, standing, kept} = result;
+  const {states, status, error, warnings, counters, completed, start, resumeState, tape} = result;
   const {times, events} = inUserTime(grid, result);
   return {
     states,
@@ -82,18 +82,18 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
     completed,
     start,
     redundancy,
-    kept,
-    standing,
+    tape,
+    resumeState,
     events,
-    history: compiled.matrices.pivotStates,
+    pivotStates: compiled.matrices.pivotStates,
   };
 }
 
 /** A run that has reached nothing. */
 const unstarted = (
-  {redundancy, compiled}: Runnable,
-  {status, error}: FailedStart,
-  keeping: Keeping | undefined,
+  {redundancy, compiled}: RunContext,
+  {status, error}: RunFailure,
+  keeping: BackwardPolicy | undefined,
   milliseconds: number,
 ): Run => ({
   states: none,
@@ -106,14 +106,14 @@ const unstarted = (
   completed: 0,
   start: new StepRecord(0, 0, 1),
   redundancy,
-  kept: keeping === undefined ? undefined : keptNothing,
-  history: compiled.matrices.pivotStates,
+  tape: keeping === undefined ? undefined : keptNothing,
+  pivotStates: compiled.matrices.pivotStates,
 });
 
 const none = new Float64Array(0);
 
-/** Of no saved states every derivative is zero. */
-const keptNothing: Kept = {
+/** A tape for a run without saved states: every derivative is zero. */
+const keptNothing: BackwardTape = {
   pull: ({initialValues, parameterValues}) => ({
     initial: new Float64Array(initialValues.length),
     parameters: parameterValues.map(({length}) => new Float64Array(length)),
@@ -137,7 +137,7 @@ const regularization = 3e-8;
  * taken again, with multipliers of least norm from its start on, so that all of it is one function of
  * its parameters.
  */
-function relieved(prepared: Runnable, attempt: (prepared: Runnable) => Run): Run {
+function relieved(prepared: RunContext, attempt: (prepared: RunContext) => Run): Run {
   const run = attempt(prepared);
   const {error} = run;
   const singular =

@@ -10,7 +10,7 @@ import type {CompiledStep, ForwardExecutable, SequentialExecutable} from '../ste
 import type {SequentialProgram, SequentialBlocks} from '../step/sequential-programs.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
 import {unjudged} from './algebraic.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 
 /** A step that was taken: what the next one's guess goes on from. */
 export interface LastStep {
@@ -31,7 +31,7 @@ const longest = 3;
  * with these all is solved to rounding (measured on a pendulum of index 2, rtol 1e-4: kvaerno5 takes 17 steps so, and
  * 1730 with the tolerance).
  */
-export function solvesToTolerance(prepared: Runnable): boolean {
+export function solvesToTolerance(prepared: RunContext): boolean {
   const {traced, options} = prepared;
   const {plan, newton} = options;
   return (
@@ -152,7 +152,7 @@ export class SequentialStages implements SequentialSystem {
   private readonly coordinates: number;
 
   /** @param kappa what may be left of the tolerance: no component is asked for beyond its rounding */
-  constructor({compiled, traced, engine, options}: Runnable, kappa: number) {
+  constructor({compiled, traced, engine, options}: RunContext, kappa: number) {
     const {
       plan,
       newton: {linear},

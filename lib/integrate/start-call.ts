@@ -1,11 +1,14 @@
-/** The start of a run (start.ts) and its way back, as parts of a run in one memory (run-call.ts), where nothing is to be checked or solved. */
+/**
+ * The start of a run (start.ts) and its way back, as parts of a run in one memory (run-call.ts), where nothing is to be
+ * checked or solved.
+ */
 import {isOp, topological} from '../graph/node.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {startContext} from '../step/context.js';
 import {cotangentName} from '../step/parameter-names.js';
-import type {Room, Sums} from './run-call.js';
+import type {MemoryArena, Sums} from './run-call.js';
 import {clear, parameterList} from './run-call.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 
 export interface StartCall {
   readonly executables: readonly StepExecutable[];
@@ -21,7 +24,7 @@ export interface StartCall {
 }
 
 /** undefined of a start that has more to it. */
-export function startCall(prepared: Runnable, room: Room): {readonly bind: () => StartCall} | undefined {
+export function startCall(prepared: RunContext, room: MemoryArena): {readonly bind: () => StartCall} | undefined {
   const context = startContext(prepared);
   const {traced, compiled: known, linear, t0, h0} = context;
   const {mass, positions, kinematics, delays, seed, rightHandSide, coefficients} = traced.functions;

@@ -19,7 +19,7 @@ import {firstNotFinite, indexText} from '../system/places.js';
 import {listed} from '../text.js';
 import {namedOnce} from './warnings.js';
 import {checkAlgebraic} from './algebraic.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 import {StepSystem} from './step-system.js';
 import type {Counters} from './counters.js';
 
@@ -37,7 +37,7 @@ const tolerated = 1e-6;
  *   not finite or breaks the constraints; NewtonError where its equations are not solved
  */
 export function startRun(
-  prepared: Runnable,
+  prepared: RunContext,
   counters: Counters,
   jump?: Float64Array | 'taken',
 ): {x: Float64Array; record: StepRecord} {
@@ -103,7 +103,7 @@ export function startRun(
 }
 
 /** The start of a run that goes on from a saved state: as it is given, with no step behind it. */
-const goingOn = ({initialValues}: Runnable): {x: Float64Array; record: StepRecord} => ({
+const goingOn = ({initialValues}: RunContext): {x: Float64Array; record: StepRecord} => ({
   x: initialValues.slice(),
   record: new StepRecord(0, 0, 1),
 });
@@ -114,7 +114,7 @@ const goingOn = ({initialValues}: Runnable): {x: Float64Array; record: StepRecor
  */
 const deepestHalving = 10;
 
-function solve(context: Runnable, counters: Counters): {readonly z: Float64Array; readonly h: number} {
+function solve(context: RunContext, counters: Counters): {readonly z: Float64Array; readonly h: number} {
   const {traced, t0, h0, linear} = context;
   const newton = {...context.options.newton, iterations: undefined, linear};
   const system = new StepSystem({...context, options: {...context.options, newton}});
@@ -180,7 +180,7 @@ const gapsIn = (forward: ForwardExecutable): Gaps => ({
 type Drift = {readonly [name in keyof Gaps]: number};
 
 /** How far the constraints had drifted before a jump. */
-function gapsBefore({compiled, linear}: Runnable, before: Float64Array): Drift {
+function gapsBefore({compiled, linear}: RunContext, before: Float64Array): Drift {
   const forward = compiled.forward(linear);
   forward.find('x')?.set(before);
   forward.run('checks');
@@ -203,7 +203,7 @@ const nonlinear = 1e-10;
  *   position is not on its manifold
  */
 function checkKinematics(
-  {initialValues, coordinates}: Runnable,
+  {initialValues, coordinates}: RunContext,
   [difference, size, off]: Float64Array,
   project: boolean,
 ): void {
@@ -223,7 +223,11 @@ function checkKinematics(
 }
 
 /** @throws InconsistentStateError 'inconsistent' naming the worst row */
-function checkConstraints({initialValues, coordinates: size, t0, traced}: Runnable, gaps: Gaps, before?: Drift): void {
+function checkConstraints(
+  {initialValues, coordinates: size, t0, traced}: RunContext,
+  gaps: Gaps,
+  before?: Drift,
+): void {
   const check = (name: keyof Gaps, coordinates: Float64Array, what: string): void => {
     const worst = worstGap(gaps[name], coordinates);
     if (worst === undefined || (before !== undefined && Math.abs(worst.gap) <= carriedOn * before[name])) return;
@@ -254,7 +258,11 @@ function checkConstraints({initialValues, coordinates: size, t0, traced}: Runnab
  * gap shows it.
  * @param x a state whose first blocks are q and v
  */
-export function contradiction(prepared: Runnable, x: Float64Array, clock: number): InconsistentStateError | undefined {
+export function contradiction(
+  prepared: RunContext,
+  x: Float64Array,
+  clock: number,
+): InconsistentStateError | undefined {
   const context = startContext(prepared);
   const forward = context.compiled.forward(context.linear);
   if (context.traced.functions.positions === undefined) return undefined;
@@ -288,7 +296,7 @@ const leastSlope = 1e-140;
  * by 0.
  * @throws OptionError 'constraint-scale' naming the row
  */
-export function requireScaledRows(prepared: Runnable): void {
+export function requireScaledRows(prepared: RunContext): void {
   const context = startContext(prepared);
   const {traced, compiled, linear, initialValues, t0, coordinates} = context;
   if (traced.functions.positions === undefined) return;
@@ -316,7 +324,7 @@ export function requireScaledRows(prepared: Runnable): void {
   );
 }
 
-function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefined): void {
+function checkMass({start, coordinates}: RunContext, mass: Float64Array | undefined): void {
   const n = start.traced.state.block('v')?.size ?? coordinates;
   const node = start.traced.functions.mass;
   if (mass === undefined || node === undefined) return;
@@ -377,7 +385,7 @@ const roundedDelay = 1e-6;
  * Delays may be parameters, and change from run to run.
  * @throws InconsistentStateError 'bad-delay'
  */
-function checkDelays({options: {grid}}: Runnable, given: Float64Array | undefined): void {
+function checkDelays({options: {grid}}: RunContext, given: Float64Array | undefined): void {
   if (given === undefined) return;
   const [longest] = given;
   const values = given.subarray(1);
@@ -401,7 +409,7 @@ function checkDelays({options: {grid}}: Runnable, given: Float64Array | undefine
  * The past of a saved state is a number of steps: shorter ones, which met the ends of runs, reach back less.
  * @throws InconsistentStateError 'bad-delay'
  */
-function checkPast({traced: {state}, initialValues, t0}: Runnable, delays: Float64Array | undefined): void {
+function checkPast({traced: {state}, initialValues, t0}: RunContext, delays: Float64Array | undefined): void {
   const [began, pieces] = [state.block('began'), state.block('pieces')];
   if (delays === undefined || began === undefined || pieces === undefined) return;
   const lengths = delays.subarray(1);

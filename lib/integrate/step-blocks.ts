@@ -1,5 +1,5 @@
 /**
- * Several steps of a grid as one call (step-text.ts), which ends where one fails.
+ * Several steps of a grid as one call (emit-step.ts), which ends where one fails.
  * Rows of the record and states at ends of steps pass through buffers in the programs' memory (step/block-layout.ts).
  */
 import type {Routines} from '../engine/routines.js';
@@ -7,9 +7,9 @@ import {routinesOf} from '../engine/routines.js';
 import {compile} from '../routine/compile.js';
 import type {ForwardExecutable} from '../step/compiled.js';
 import {rowHeaderSize, stepsInBlock} from '../step/block-layout.js';
-import type {StepParts} from './step-text.js';
-import {stepsRoutine} from './step-text.js';
-import type {Runnable} from './runnable.js';
+import type {StepOperations} from './emit-step.js';
+import {stepsRoutine} from './emit-step.js';
+import type {RunContext} from './run-context.js';
 
 /** What is recorded of a step: nothing, what `keep` leaves of it, or its state and unknown. */
 export type Recorded = 'nothing' | 'kept' | 'whole';
@@ -19,7 +19,7 @@ export type Take = (count: number, ends: number) => number;
 
 /** The arrays that a row of the record holds. */
 export function recordedArrays(
-  {compiled}: Pick<Runnable, 'compiled'>,
+  {compiled}: Pick<RunContext, 'compiled'>,
   forward: ForwardExecutable,
   recorded: Recorded,
 ): Float64Array[] {
@@ -45,11 +45,11 @@ export class StepBlocks {
    * @param parts makes the parts of a step once for all runs of an executable
    */
   static of(
-    prepared: Runnable,
+    prepared: RunContext,
     forward: ForwardExecutable,
     recorded: Recorded,
     key: string,
-    parts: () => StepParts,
+    parts: () => StepOperations,
   ): StepBlocks | undefined {
     const routines = routinesOf(forward);
     const [room, taken] = [forward.find('block'), forward.find('taken')];
@@ -74,7 +74,7 @@ export class StepBlocks {
       readonly capacity: number;
     },
     key: string,
-    parts: () => StepParts,
+    parts: () => StepOperations,
   ) {
     const {room, taken, arrays, width, size, capacity} = given;
     [this.width, this.capacity, this.taken] = [width, capacity, taken];

@@ -3,7 +3,7 @@ import type {Factor} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {solverKey} from '../step/solvers.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 
 export class StepEstimate {
   /** The estimate of the last step, in the order of the user's blocks. */
@@ -13,11 +13,11 @@ export class StepEstimate {
   private readonly factor?: () => Factor;
 
   /** undefined where the scheme has none, or none was asked for. */
-  static of(prepared: Runnable, forward: StepExecutable<'estimate' | 'filter'>): StepEstimate | undefined {
+  static of(prepared: RunContext, forward: StepExecutable<'estimate' | 'filter'>): StepEstimate | undefined {
     return prepared.traced.functions.error === undefined ? undefined : new StepEstimate(prepared, forward);
   }
 
-  private constructor({compiled, traced}: Runnable, forward: StepExecutable<'estimate' | 'filter'>) {
+  private constructor({compiled, traced}: RunContext, forward: StepExecutable<'estimate' | 'filter'>) {
     this.values = forward.buffer('E');
     if (traced.functions.filter === undefined) return;
     this.evaluate = forward.program('estimate');

@@ -20,23 +20,26 @@ import {isMatrixFree, solverKey} from '../step/solvers.js';
 import {ConstantFactor} from '../step/constant-factor.js';
 import {linearization} from '../step/precomputation.js';
 import type {Push} from '../wasm/writer.js';
-import {motionsOf, power, shareOfExtent} from './extents.js';
-import type {Runnable} from './runnable.js';
+import {incrementsOf, power, roundoffShareOf} from './typical-sizes.js';
+import type {RunContext} from './run-context.js';
 
 /** Whether keeping a Jacobian from iteration to iteration, and from step to step, pays by counted work. */
-function isDear({compiled, traced, options: {newton, ownJacobians}}: Runnable): boolean {
+function isJacobianExpensive({compiled, traced, options: {newton, freshJacobians}}: RunContext): boolean {
   return (
     traced.functions.residualModel === undefined
     && !isMatrixFree(newton.linear)
-    && ownJacobians !== true
+    && freshJacobians !== true
     && compiled.matrices.isJacobianExpensive(newton.linear)
   );
 }
 
 /** Numbers of the matrix that a step of a grid may leave to the next one; 0 where it leaves none. */
-export function leftMatrixSize(prepared: Runnable): number {
+export function leftMatrixSize(prepared: RunContext): number {
   const {compiled, options} = prepared;
-  if (!compiled.implicit || resolveJacobianUse(options.newton, {expensiveJacobian: isDear(prepared)}) !== 'auto')
+  if (
+    !compiled.implicit
+    || resolveJacobianUse(options.newton, {expensiveJacobian: isJacobianExpensive(prepared)}) !== 'auto'
+  )
     return 0;
   return compiled.matrices.matrix?.pattern.columns.length ?? 0;
 }
@@ -75,7 +78,7 @@ export class StepSystem implements NonlinearSystem {
   reusedFactor = false;
   readonly newtonRoutines: NonNullable<NonlinearSystem['newtonRoutines']>;
 
-  constructor(private readonly prepared: Runnable) {
+  constructor(private readonly prepared: RunContext) {
     const {compiled, traced, engine, options} = prepared;
     const {matrix} = compiled.matrices;
     if (matrix === undefined) throw new Error('an explicit scheme has no equations to solve');
@@ -94,7 +97,7 @@ export class StepSystem implements NonlinearSystem {
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
-    this.expensiveJacobian = isDear(prepared);
+    this.expensiveJacobian = isJacobianExpensive(prepared);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
     const steady =
       !this.hasApproximateJacobian
@@ -154,7 +157,7 @@ export class StepSystem implements NonlinearSystem {
     return factor;
   }
 
-  /** Of the factor last made; undefined where that is of products alone. */
+  /** The values of the matrix last factored; undefined if it is matrix-free. */
   get matrixValues(): Float64Array | undefined {
     return this.matrixAtHand ? this.values : undefined;
   }
@@ -185,7 +188,7 @@ export class StepSystem implements NonlinearSystem {
   }
 
   /**
-   * Of coordinates, velocities and what else has the shape of q: the largest number of its own block, and of the
+   * Typical sizes of coordinates, velocities and what else has the shape of q: the largest number of its own block, and of the
    * state's, each over the powers of h between them; positions that a step rounds are off by ε|q|/h^p there. A multiplier's
    * is what makes as much in one of the equations it appears in as all other unknowns do.
    */
@@ -201,9 +204,9 @@ export class StepSystem implements NonlinearSystem {
     for (const block of unknown.blocks) {
       if (block.isMultiplier === true) continue;
       const extent = largest(z, block);
-      for (const {place, apart} of data === undefined ? [] : motionsOf(state, block)) {
-        let shared = mul(shareOfExtent(apart), largest(data as Float64Array, state.blocks[place]));
-        if (apart > 0) shared = div(shared, power(length, apart));
+      for (const {offset, distance} of data === undefined ? [] : incrementsOf(state, block)) {
+        let shared = mul(roundoffShareOf(distance), largest(data as Float64Array, state.blocks[offset]));
+        if (distance > 0) shared = div(shared, power(length, distance));
         b.set(extent, max(extent, shared));
       }
       // Without a magnitude, or not a number: as large as the largest.
@@ -257,7 +260,7 @@ export class StepSystem implements NonlinearSystem {
   }
 
   /** The Krylov factor at the present point, bound when it is first asked for: its diagonal may be refused. */
-  private bindProducts(solver: MatrixFreeSolver, prepared: Runnable): () => Factor {
+  private bindProducts(solver: MatrixFreeSolver, prepared: RunContext): () => Factor {
     const {products} = prepared.compiled;
     loadParameters(products, prepared);
     const direction = products.find('direction');
@@ -293,7 +296,7 @@ export class StepSystem implements NonlinearSystem {
   }
 
   /** What the constraint preconditioner solves with; undefined without constraints. */
-  private coupling({traced}: Runnable): Coupling | undefined {
+  private coupling({traced}: RunContext): Coupling | undefined {
     const {blocks, size} = traced.unknown;
     if (!blocks.some(({isMultiplier}) => isMultiplier === true)) return undefined;
     const groups = new Int32Array(size);

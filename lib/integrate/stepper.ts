@@ -29,79 +29,86 @@ import {ContactForces} from './contact-forces.js';
 import type {Counters, Failure, Status} from './counters.js';
 import {noCounts} from './counters.js';
 import {stepError} from '../step/failed-step.js';
-import type {NewtonMemory} from './run-state.js';
-import type {Runnable} from './runnable.js';
+import type {NewtonWarmStart} from './run-state.js';
+import type {RunContext} from './run-context.js';
 import type {Recorded} from './step-blocks.js';
 import {StepBlocks} from './step-blocks.js';
-import type {StepParts} from './step-text.js';
-import {attemptRoutine, brokenEnd} from './step-text.js';
+import type {StepOperations} from './emit-step.js';
+import {attemptRoutine, nonFiniteEnd} from './emit-step.js';
 import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
 import type {LastStep} from './sequential-stages.js';
 import {solvesToTolerance, SequentialStages} from './sequential-stages.js';
 
-const nothing = new Float64Array(0);
+const emptyArray = new Float64Array(0);
 
 /** 'halve' gives up below dt/2^10: a step that fails there fails for another reason than its length. */
-const deepestHalving = 10;
+const maxHalvings = 10;
 
 /** RADAU5's: Newton's iteration never leaves a greater share of the tolerance. */
-const largestShare = 0.03;
+const maxNewtonShare = 0.03;
 
-/** Rounding holds corrections up at so much of the state (RADAU5): as a share of the tolerance; of an absolute one it is not known. */
-const roundingShare = (rtol: number): number => (rtol > 0 ? Math.min(1, (10 * Number.EPSILON) / rtol) : 0);
+/**
+ * Rounding holds corrections up at so much of the state (RADAU5): as a share of the tolerance; of an absolute one it is
+ * not known.
+ */
+const roundoffShare = (rtol: number): number => (rtol > 0 ? Math.min(1, (10 * Number.EPSILON) / rtol) : 0);
 
 /**
  * The share of the tolerance that Newton's iteration may leave: RADAU5's min(0.03, √rtol), so that the error of
- * many steps is that of the scheme, but no less than rounding. Without a relative tolerance, what that is for one of 1e-6.
+ * many steps is that of the scheme, but no less than rounding. Without a relative tolerance, what that is for one of
+ * 1e-6.
  */
 const toleranceShare = (rtol: number): number =>
-  rtol > 0 ? Math.max(Math.min(largestShare, Math.sqrt(rtol)), roundingShare(rtol)) : 1e-3;
+  rtol > 0 ? Math.max(Math.min(maxNewtonShare, Math.sqrt(rtol)), roundoffShare(rtol)) : 1e-3;
 
-/** In systems of bad condition, as of index 1 with short steps, rounding holds corrections up at so many times as much, which may be this share of the tolerance. */
+/**
+ * In systems of bad condition, as of index 1 with short steps, rounding holds corrections up at so many times as much,
+ * which may be this share of the tolerance.
+ */
 const badCondition = 1e4;
-const mostOfRounding = 0.3;
+const maxRoundoffShare = 0.3;
 
-/** Attempts after which their text is compiled: that takes as long as some thousand calls between its parts. */
-const fewAttempts = 256;
+/** Attempts after which a routine is compiled: that takes as long as some thousand calls between its parts. */
+const attemptsBeforeCompiling = 256;
 
-/** By options of Newton's method, which all runs of a prepared simulation share. */
-const keys = new WeakMap<Newton, string>();
+/** Keys of Newton's options, which all runs of a prepared simulation share. */
+const newtonKeys = new WeakMap<Newton, string>();
 
-function keyOf(newton: Newton): string {
-  let key = keys.get(newton);
+function newtonKey(newton: Newton): string {
+  let key = newtonKeys.get(newton);
   if (key === undefined) {
     const {tolerance, maxIterations, iterations, jacobian, step, forcing, linear} = newton;
     const {absolute, relative} = tolerance;
     const told = [absolute, relative, maxIterations, iterations, jacobian, step.name, forcing !== undefined];
-    keys.set(newton, (key = `${told.join('/')}/${solverKey(linear)}`));
+    newtonKeys.set(newton, (key = `${told.join('/')}/${solverKey(linear)}`));
   }
   return key;
 }
 
 type Attempt = (t: number, h: number) => number;
 
-/** The stepper whose functions in JavaScript texts call: they serve all runs of an executable. */
+/** Holds the stepper whose JavaScript functions are called by routines, which serve all runs of an executable. */
 interface StepHost {
   owner: Stepper;
 }
 
-/** What was written for an executable. */
-interface Texts {
+/** Routines of an executable. */
+interface StepRoutines {
   readonly host: StepHost;
-  readonly attempts: Map<string, AttemptText>;
+  readonly attempts: Map<string, AttemptRoutine>;
 }
 
-interface AttemptText {
-  made: number;
+interface AttemptRoutine {
+  attempts: number;
   interpreted?: Attempt;
   compiled?: Attempt;
 }
 
-const written = new WeakMap<StepExecutable<string>, Texts>();
+const routineCache = new WeakMap<StepExecutable<string>, StepRoutines>();
 
 export class Stepper {
-  /** Where the steps are recorded, if anywhere. */
+  /** The record of the steps, if there is one. */
   record: StepRecord | undefined;
   /** Derivatives will be taken of steps that others record. */
   differentiated = false;
@@ -111,17 +118,17 @@ export class Stepper {
   /** h|λ| of the last step over what is stable, where the scheme tells it. */
   readonly stiffness: Float64Array | undefined;
   /** What the last step left for its dense output (step/interpolant.ts), where there is that. */
-  readonly inside: Float64Array | undefined;
+  readonly interpolant: Float64Array | undefined;
   private readonly forward: StepExecutable<string>;
   private readonly vectors: Vectors;
   /** The program of the update, and the one with what is recorded of the step where that is less than x and z. */
   private readonly update: 'update' | 'keep';
-  private readonly keep: 'keep' | undefined;
-  private readonly kept: Float64Array;
-  private readonly layers?: Float64Array;
+  private readonly storeProgram: 'keep' | undefined;
+  private readonly stored: Float64Array;
+  private readonly activations?: Float64Array;
   private readonly contacts: ContactForces | undefined;
   private readonly system?: StepSystem;
-  private ownIteration: NewtonIteration | undefined;
+  private cachedIteration: NewtonIteration | undefined;
   private readonly sequential?: SequentialStages;
   private readonly simplified?: SimplifiedNewton;
   private readonly next: Float64Array;
@@ -129,22 +136,22 @@ export class Stepper {
   private readonly t?: Float64Array;
   private readonly h?: Float64Array;
   /**
-   * The programs of steps that are all alike, so that a routine takes several: each is one update, or Newton's iterations
-   * with full steps and fresh Jacobians.
+   * The programs of steps that are all alike, so that a routine takes several: each is one update, or Newton's
+   * iterations with full steps and fresh Jacobians.
    */
-  readonly alike?: ForwardExecutable;
+  readonly batchable?: ForwardExecutable;
   private blocks: StepBlocks | undefined;
-  private readonly texts: Texts;
-  private narrowText?: AttemptText;
-  private wholeText?: AttemptText;
+  private readonly routines: StepRoutines;
+  private reducedRoutine?: AttemptRoutine;
+  private fullRoutine?: AttemptRoutine;
   private iterations: IterationRecord[] = [];
   private lastStep = NaN;
   /** The number of the status of an attempt that several steps in one call ended with; 0 where there is none. */
-  private failed = 0;
+  private failedCode = 0;
   private readonly attempted = {t: NaN, h: NaN};
-  /** Of one step; `residual` of what is solved by itself. */
+  /** Evaluations of one step; `residual` counts one solve. */
   private readonly evaluations: Evaluations;
-  /** Since the last `tally`; whole numbers, which cost a step nothing. */
+  /** Since the last `addEvaluations`; whole numbers, which cost a step nothing. */
   private attempts = 0;
   private updates = 0;
   private residuals = 0;
@@ -152,20 +159,23 @@ export class Stepper {
   /**
    * @param start where the first step begins
    * @param iterations record Newton's iterations too
-   * @param repeatable no step depends on those before it but through the state: what is taken again comes out the same to the bit
+   * @param independentSteps no step depends on those before it but through the state: what is taken again comes out the
+   *   same to the bit
    */
   constructor(
-    private readonly prepared: Runnable,
+    private readonly prepared: RunContext,
     start: Float64Array,
     private readonly recordIterations: boolean,
-    private readonly repeatable: boolean,
+    private readonly independentSteps: boolean,
     readonly counters: Counters = noCounts(),
   ) {
     const {compiled, options} = prepared;
     if (compiled.implicit && solvesToTolerance(prepared)) {
       const rtol = options.plan?.control.rtol ?? 0;
       const kappa = toleranceShare(rtol);
-      const tight = repeatable ? (4 * prepared.engine.epsilon) / Math.max(rtol, 4 * prepared.engine.epsilon) : kappa;
+      const tight = independentSteps
+        ? (4 * prepared.engine.epsilon) / Math.max(rtol, 4 * prepared.engine.epsilon)
+        : kappa;
       this.sequential = new SequentialStages(prepared, kappa);
       this.simplified = new SimplifiedNewton(
         this.sequential,
@@ -173,11 +183,11 @@ export class Stepper {
           kappa: Math.min(tight, kappa),
           acceptOnStall: kappa,
           acceptOnStallFresh: Math.max(
-            Math.min(mostOfRounding, badCondition * roundingShare(rtol)),
-            repeatable ? 0 : largestShare,
+            Math.min(maxRoundoffShare, badCondition * roundoffShare(rtol)),
+            independentSteps ? 0 : maxNewtonShare,
           ),
-          repeatable,
-          maxIterations: repeatable ? options.newton.maxIterations : simplifiedMaxIterations,
+          repeatable: independentSteps,
+          maxIterations: independentSteps ? options.newton.maxIterations : simplifiedMaxIterations,
         },
         counters,
       );
@@ -189,18 +199,18 @@ export class Stepper {
     const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.storage);
     loadParameters(forward, prepared);
     this.forward = forward;
-    let texts = written.get(forward);
-    if (texts === undefined) written.set(forward, (texts = {host: {owner: this}, attempts: new Map()}));
-    this.texts = texts;
+    let texts = routineCache.get(forward);
+    if (texts === undefined) routineCache.set(forward, (texts = {host: {owner: this}, attempts: new Map()}));
+    this.routines = texts;
     this.vectors = forward.vectors;
     this.state = forward.buffer('x');
     this.state.set(start);
     this.next = forward.buffer('next');
-    this.layers = forward.find('layers');
-    this.keep = prepared.storage === 'narrow' && whole !== undefined ? 'keep' : undefined;
-    this.update = this.keep !== undefined && !compiled.implicit ? this.keep : 'update';
-    this.kept = forward.find('kept') ?? nothing;
-    this.inside = forward.find('inside');
+    this.activations = forward.find('layers');
+    this.storeProgram = prepared.storage === 'narrow' && whole !== undefined ? 'keep' : undefined;
+    this.update = this.storeProgram !== undefined && !compiled.implicit ? this.storeProgram : 'update';
+    this.stored = forward.find('kept') ?? emptyArray;
+    this.interpolant = forward.find('inside');
     this.stiffness = forward.find('stiffness');
     this.errors = StepEstimate.of(prepared, forward);
     this.t = forward.find('t');
@@ -214,15 +224,15 @@ export class Stepper {
     }
     const plain = this.errors === undefined && this.contacts === undefined && !recordIterations;
     const isAlike = this.system === undefined ? !compiled.implicit : isPlainNewton(options.newton, this.system);
-    if (plain && isAlike) this.alike = whole;
+    if (plain && isAlike) this.batchable = whole;
   }
 
-  /** Of an implicit scheme: made for the first step that is taken by itself. */
+  /** Newton's iteration of an implicit scheme, made for the first step that is taken by itself. */
   get iteration(): NewtonIteration {
-    return (this.ownIteration ??= this.begin());
+    return (this.cachedIteration ??= this.makeIteration());
   }
 
-  private begin(): NewtonIteration {
+  private makeIteration(): NewtonIteration {
     const {system, prepared, counters, recordIterations} = this;
     if (system === undefined) throw new Error('an explicit scheme has no equations to solve');
     const observe = (z: Float64Array, delta: Float64Array, length: number, first: boolean): void =>
@@ -235,36 +245,37 @@ export class Stepper {
   /** Step n of the grid. A failure leaves its sentence in `error`. */
   step(n: number): Status {
     const {grid} = this.prepared.options;
-    const status = this.advance(grid.time(n), grid.length(n), 0, true);
-    if (status !== 'completed') this.locate(status as Failure, n);
+    const status = this.stepOrHalve(grid.time(n), grid.length(n), 0, true);
+    if (status !== 'completed') this.describeFailure(status as Failure, n);
     return status;
   }
 
-  /** Steps that `stepTogether` takes at most; 0 where steps are taken one by one. */
-  get mostTogether(): number {
-    const {alike, prepared, record, keep} = this;
-    if (alike === undefined) return 0;
-    const recorded: Recorded = record === undefined ? 'nothing' : keep === undefined ? 'whole' : 'kept';
-    this.blocks ??= StepBlocks.of(prepared, alike, recorded, this.key, () =>
-      this.parts(recorded === 'kept', this.texts.host),
+  /** Steps that `stepBatch` takes at most; 0 where steps are taken one by one. */
+  get maxBatch(): number {
+    const {batchable, prepared, record, storeProgram} = this;
+    if (batchable === undefined) return 0;
+    const recorded: Recorded = record === undefined ? 'nothing' : storeProgram === undefined ? 'whole' : 'kept';
+    this.blocks ??= StepBlocks.of(prepared, batchable, recorded, this.key, () =>
+      this.operations(recorded === 'kept', this.routines.host),
     );
     return this.blocks?.capacity ?? 0;
   }
 
-  /** What the text of a step depends on beside its programs. */
+  /** The constants of a step's routine, as a key. */
   private get key(): string {
-    return this.system === undefined ? 'explicit' : keyOf(this.prepared.options.newton);
+    return this.system === undefined ? 'explicit' : newtonKey(this.prepared.options.newton);
   }
 
   /**
-   * Steps from the n-th on in one call: up to `count`, and no more than go as most do. What they are not, the next `step` tells.
-   * @param keepEnds the state at each end will be read in `ends`
+   * Steps from the n-th on in one call: up to `count`, and no more than go as most do. What they are not, the next
+   * `step` tells.
+   * @param keepEnds the state at each end will be read in `endStates`
    * @returns how many were taken
    */
-  stepTogether(n: number, count: number, keepEnds: boolean): number {
+  stepBatch(n: number, count: number, keepEnds: boolean): number {
     const {blocks, counters, record} = this;
     const {grid} = this.prepared.options;
-    if (blocks === undefined || this.failed !== 0) return 0;
+    if (blocks === undefined || this.failedCode !== 0) return 0;
     const {rows, width} = blocks;
     for (let k = 0; k < count; k++) {
       rows[k * width] = grid.time(n + k);
@@ -282,10 +293,10 @@ export class Stepper {
 
   /** @returns how many steps were taken; the status of one that failed is that of the next attempt */
   private takeBlock(blocks: StepBlocks, count: number, keepEnds: boolean): number {
-    const {system, counters, texts} = this;
+    const {system, counters, routines} = this;
     const before = counters.residualEvaluations;
-    texts.host.owner = this;
-    if (system === undefined) return this.ended(blocks, blocks.take(count, keepEnds));
+    routines.host.owner = this;
+    if (system === undefined) return this.finishBlock(blocks, blocks.take(count, keepEnds));
     // An iteration is made where one is needed: for its functions in JavaScript.
     const {frame} = system.compiled;
     beginSolve(frame, system, false);
@@ -298,21 +309,24 @@ export class Stepper {
       addCounts(frame, counters);
     }
     this.residuals += counters.residualEvaluations - before;
-    return this.ended(blocks, code);
+    return this.finishBlock(blocks, code);
   }
 
-  private ended(blocks: StepBlocks, code: number): number {
-    this.failed = code;
+  private finishBlock(blocks: StepBlocks, code: number): number {
+    this.failedCode = code;
     return blocks.count;
   }
 
   /** The states at the ends of the last steps taken together, one after another. */
-  ends(count: number): Float64Array {
-    return this.blocks?.endsOf(count, this.state.length) ?? nothing;
+  endStates(count: number): Float64Array {
+    return this.blocks?.endsOf(count, this.state.length) ?? emptyArray;
   }
 
-  /** One step; with onFailure 'halve', two of half the length where it fails. @param last its end is that of the grid's step */
-  private advance(t: number, h: number, depth: number, last: boolean): Status {
+  /**
+   * One step; with onFailure 'halve', two of half the length where it fails.
+   * @param last its end is that of the grid's step
+   */
+  private stepOrHalve(t: number, h: number, depth: number, last: boolean): Status {
     const status = this.attempt(t, h);
     const {counters, prepared, record} = this;
     if (status === 'completed') {
@@ -321,15 +335,15 @@ export class Stepper {
     }
     counters.failures[status] = (counters.failures[status] ?? 0) + 1;
     if (prepared.options.newton.onFailure !== 'halve' || this.system === undefined) return status;
-    if (depth === deepestHalving) return 'step-too-small';
+    if (depth === maxHalvings) return 'step-too-small';
     counters.rejectedSteps++;
-    const first = this.advance(t, h / 2, depth + 1, false);
-    return first === 'completed' ? this.advance(t + h / 2, h / 2, depth + 1, last) : first;
+    const first = this.stepOrHalve(t, h / 2, depth + 1, false);
+    return first === 'completed' ? this.stepOrHalve(t + h / 2, h / 2, depth + 1, last) : first;
   }
 
   /** The unknown of the last step; of an explicit scheme what is kept beside its state, if anything. */
   get z(): Float64Array | undefined {
-    return this.sequential?.whole ?? this.system?.z ?? this.layers;
+    return this.sequential?.whole ?? this.system?.z ?? this.activations;
   }
 
   /** The estimate of the last step's error, where it is traced. */
@@ -337,8 +351,10 @@ export class Stepper {
     return this.errors?.values;
   }
 
-  /** The estimate of the last step, which began at x, made anew from the first one; false where it would be the same. */
-  estimateAgain(x: Float64Array): boolean {
+  /**
+   * The estimate of the last step, which began at x, made anew from the first one; false where it would be the same.
+   */
+  recomputeEstimate(x: Float64Array): boolean {
     const {errors, state, next} = this;
     if (errors?.repeatable !== true) return false;
     next.set(state);
@@ -359,7 +375,7 @@ export class Stepper {
   }
 
   /** Adds what the attempts so far have evaluated to the counters. */
-  tally(): void {
+  addEvaluations(): void {
     const {counters, evaluations, attempts, updates, residuals} = this;
     counters.evaluations +=
       attempts * evaluations.start + updates * evaluations.update + residuals * evaluations.residual;
@@ -370,13 +386,13 @@ export class Stepper {
     const {state, next, attempted, record} = this;
     attempted.t = t;
     attempted.h = h;
-    const narrow = record !== undefined && this.keep !== undefined;
-    const code = this.failed > 0 ? this.failed : this.solve(narrow, t, h);
-    this.failed = 0;
-    if (code === 0 || code === brokenEnd) this.updates++;
-    if (code !== 0) return code === brokenEnd ? 'not-finite' : (newtonStatuses[code] as Failure);
+    const narrow = record !== undefined && this.storeProgram !== undefined;
+    const code = this.failedCode > 0 ? this.failedCode : this.solveAndUpdate(narrow, t, h);
+    this.failedCode = 0;
+    if (code === 0 || code === nonFiniteEnd) this.updates++;
+    if (code !== 0) return code === nonFiniteEnd ? 'not-finite' : (newtonStatuses[code] as Failure);
     if (record !== undefined) {
-      if (narrow) record.append(t, h, this.kept, undefined);
+      if (narrow) record.append(t, h, this.stored, undefined);
       else record.append(t, h, state, this.z);
       if (this.recordIterations) record.iterations.push(this.iterations);
     }
@@ -385,14 +401,18 @@ export class Stepper {
     return 'completed';
   }
 
-  /** What a step consists of. @param narrow with what is recorded of it in the end @param host whose functions in JavaScript it calls */
-  parts(narrow: boolean, host: StepHost = {owner: this}): StepParts {
+  /**
+   * What a step consists of.
+   * @param narrow with what is recorded of it in the end
+   * @param host whose functions in JavaScript it calls
+   */
+  operations(narrow: boolean, host: StepHost = {owner: this}): StepOperations {
     const {forward, system, simplified, contacts, errors, next} = this;
     const program = programPart(forward, narrow ? 'keep' : this.update);
     const all = new VectorParts(forward.vectors, () => routinesOf(forward)?.vectors);
     const solvedBy = (find: () => NewtonStatus | undefined): Part =>
       valuePart(() => newtonStatuses.indexOf(find() ?? 'newton-diverged'));
-    const solve = ((): StepParts['solve'] => {
+    const solve = ((): StepOperations['solve'] => {
       if (simplified !== undefined) return b => b.result(solvedBy(() => host.owner.simplified?.solve()));
       if (system === undefined) return undefined;
       return b => {
@@ -419,11 +439,11 @@ export class Stepper {
     const {forward, contacts} = this;
     forward.run(narrow ? 'keep' : this.update);
     if (contacts !== undefined && (this.record !== undefined || this.differentiated))
-      this.linearize(contacts, narrow ? () => forward.run('keep') : undefined);
+      this.linearizeContacts(contacts, narrow ? () => forward.run('keep') : undefined);
   }
 
   /** What is recorded of a step with contacts is where its derivatives are taken; its end stays. */
-  private linearize(contacts: ContactForces, narrow: (() => void) | undefined): void {
+  private linearizeContacts(contacts: ContactForces, narrow: (() => void) | undefined): void {
     const {next} = this;
     const end = next.slice();
     contacts.linearizeHere();
@@ -431,17 +451,17 @@ export class Stepper {
     next.set(end);
   }
 
-  /** The next step's guess may go on from this one; from nothing where the motion does not. */
-  follow(step: LastStep | undefined): void {
-    if (this.sequential !== undefined && !this.repeatable) this.sequential.last = step;
+  /** Sets the step that the next guess is extrapolated from; undefined after a jump. */
+  setLastStep(step: LastStep | undefined): void {
+    if (this.sequential !== undefined && !this.independentSteps) this.sequential.last = step;
   }
 
-  /** What the next step of a grid goes on from: the state, and the matrix that Newton's iteration keeps, if it keeps one. */
-  get place(): Float64Array {
-    const {state, system, ownIteration, lastStep} = this;
-    const matrix = ownIteration?.keepsFactor === true ? system?.matrixValues : undefined;
+  /** All that the next step of a grid depends on: the state, and the matrix that Newton's iteration keeps, if any. */
+  get snapshot(): Float64Array {
+    const {state, system, cachedIteration, lastStep} = this;
+    const matrix = cachedIteration?.keepsFactor === true ? system?.matrixValues : undefined;
     // What is not kept here may not serve the next step either.
-    if (matrix === undefined) ownIteration?.discardFactor();
+    if (matrix === undefined) cachedIteration?.discardFactor();
     const place = new Float64Array(state.length + (matrix === undefined ? 0 : 1 + matrix.length));
     place.set(state);
     if (matrix !== undefined) {
@@ -451,20 +471,20 @@ export class Stepper {
     return place;
   }
 
-  set place(place: Float64Array) {
+  set snapshot(place: Float64Array) {
     const {state, system} = this;
     const {length} = state;
     state.set(place.subarray(0, length));
-    this.ownIteration?.discardFactor();
+    this.cachedIteration?.discardFactor();
     if (system === undefined || place.length === length) return;
     this.lastStep = place[length];
     this.iteration.resume(system.factorOf(place.subarray(length + 1)));
   }
 
-  /** What the next step takes over from the last; undefined where it takes nothing. */
-  get memory(): NewtonMemory | undefined {
-    const {sequential, simplified, lastStep, repeatable} = this;
-    if (sequential === undefined || simplified === undefined || repeatable) return undefined;
+  /** What the next adaptive step takes over from the last; undefined if it takes nothing. */
+  get warmStart(): NewtonWarmStart | undefined {
+    const {sequential, simplified, lastStep, independentSteps} = this;
+    if (sequential === undefined || simplified === undefined || independentSteps) return undefined;
     const {last, matrixValues} = sequential;
     return {
       last: last?.z === undefined ? undefined : {t: last.t, h: last.h, z: last.z.slice()},
@@ -474,10 +494,10 @@ export class Stepper {
     };
   }
 
-  /** Of another run's memory, of the same scheme and system; what is of another size is left. */
-  set memory(memory: NewtonMemory | undefined) {
+  /** Takes over the warm start of another run of this scheme and system; values of another size are ignored. */
+  set warmStart(memory: NewtonWarmStart | undefined) {
     const {sequential, simplified} = this;
-    if (memory === undefined || sequential === undefined || simplified === undefined || this.repeatable) return;
+    if (memory === undefined || sequential === undefined || simplified === undefined || this.independentSteps) return;
     const {last, rate, h, matrix} = memory;
     if (last?.z.length === sequential.whole.length) sequential.last = last;
     this.lastStep = h ?? NaN;
@@ -487,42 +507,42 @@ export class Stepper {
     );
   }
 
-  /** Solves and updates. @returns the number of a status, or `brokenEnd` */
-  private solve(narrow: boolean, t: number, h: number): number {
+  /** Solves and updates. @returns the number of a status, or `nonFiniteEnd` */
+  private solveAndUpdate(narrow: boolean, t: number, h: number): number {
     const {simplified, sequential, system} = this;
-    const call = this.attemptCall(narrow);
+    const call = this.routineFor(narrow);
     if (simplified !== undefined) {
       if (h !== this.lastStep) simplified.discardFactor();
       if (sequential !== undefined) [sequential.t, sequential.h] = [t, h];
     }
     if (this.recordIterations) this.iterations = [];
     // A kept factor belongs to a step length.
-    if (system !== undefined && (h !== this.lastStep || this.repeatable)) this.iteration.discardFactor();
+    if (system !== undefined && (h !== this.lastStep || this.independentSteps)) this.iteration.discardFactor();
     this.lastStep = h;
     if (system === undefined || this.contacts !== undefined) return call(t, h);
     return this.iteration.run(() => call(t, h));
   }
 
-  /** The text of an attempt, in JavaScript at first: compiled where many are made. */
-  private attemptCall(narrow: boolean): Attempt {
+  /** The routine of an attempt: interpreted at first, and compiled after many attempts. */
+  private routineFor(narrow: boolean): Attempt {
     const {forward} = this;
     const text = narrow
-      ? (this.narrowText ??= this.attemptText('kept'))
-      : (this.wholeText ??= this.attemptText('whole'));
-    this.texts.host.owner = this;
+      ? (this.reducedRoutine ??= this.cachedRoutine('kept'))
+      : (this.fullRoutine ??= this.cachedRoutine('whole'));
+    this.routines.host.owner = this;
     if (text.compiled !== undefined) return text.compiled;
-    text.made++;
-    const write = (): Routine => attemptRoutine(this.parts(narrow, this.texts.host));
-    const routines = text.made < fewAttempts ? undefined : routinesOf(forward);
+    text.attempts++;
+    const write = (): Routine => attemptRoutine(this.operations(narrow, this.routines.host));
+    const routines = text.attempts < attemptsBeforeCompiling ? undefined : routinesOf(forward);
     if (routines !== undefined) return (text.compiled = compile(write(), routines.memory));
     return (text.interpreted ??= interpret(write()));
   }
 
-  private attemptText(recorded: 'kept' | 'whole'): AttemptText {
-    const {attempts} = this.texts;
+  private cachedRoutine(recorded: 'kept' | 'whole'): AttemptRoutine {
+    const {attempts} = this.routines;
     const key = `${recorded}/${this.kind}/${this.recordIterations}/${this.key}`;
     let text = attempts.get(key);
-    if (text === undefined) attempts.set(key, (text = {made: 0}));
+    if (text === undefined) attempts.set(key, (text = {attempts: 0}));
     return text;
   }
 
@@ -531,8 +551,8 @@ export class Stepper {
     return this.simplified === undefined ? 'whole' : 'sequential';
   }
 
-  /** Puts the failure of the last attempt into words. */
-  locate(status: Failure, step: number): void {
+  /** Sets `error` for the failure of the last attempt. */
+  describeFailure(status: Failure, step: number): void {
     const {traced, options} = this.prepared;
     const iteration = this.system === undefined ? undefined : this.iteration;
     this.error = stepError({

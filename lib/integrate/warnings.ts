@@ -8,14 +8,17 @@ import {loadParameters, startContext} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {listed} from '../text.js';
 import {ContactBorders} from './contact-borders.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 
-/** Of a run whose gradients will be those of the continuous adjoint. */
+/** Warning for a run whose gradients are those of the continuous adjoint. */
 export const backsolveWarning = ({name, order}: Pick<TracedStep, 'name' | 'order'>): string =>
   `backsolveAdjoint: gradients of this run are approximate, with an error of order ${order} in the length of steps (${name}), and of no use where the motion cannot be run backwards, as that of stiff and of strongly damped systems. implicitAdjoint() is exact.`;
 
-/** Of a delay equation: where steps would have to be divided at more points than they are (scheme/delayed.ts), and where these meet. */
-export function delayWarnings(prepared: Runnable): string[] {
+/**
+ * Warnings for a delay equation whose steps have more breaking points than are located (scheme/delayed.ts), or
+ * coinciding ones.
+ */
+export function delayWarnings(prepared: RunContext): string[] {
   const {
     traced: {stepDivision, state, name, order},
     options: {grid},
@@ -51,9 +54,9 @@ export function delayWarnings(prepared: Runnable): string[] {
 const TIGHT = 1e-6;
 
 /** A tight tolerance with the scheme that nobody chose for it. */
-function orderWarnings({traced: {name, order}, options: {plan, usualScheme}}: Runnable): string[] {
+function orderWarnings({traced: {name, order}, options: {plan, isDefaultScheme}}: RunContext): string[] {
   const control = plan?.control;
-  if (usualScheme !== true || control?.kind !== 'adaptive' || control.rtol >= TIGHT || order > 2) return [];
+  if (isDefaultScheme !== true || control?.kind !== 'adaptive' || control.rtol >= TIGHT || order > 2) return [];
   return [
     `The default scheme, ${name}, has order ${order}, and needs many short steps for rtol ${control.rtol}. Choose a scheme of higher order: tsit5() if the system is not stiff, kvaerno5() if it is stiff or has constraints.`,
   ];
@@ -64,7 +67,7 @@ export class ContactWatch {
   private readonly found = new Map<number, {readonly t: number; count: number}>();
   private readonly borders: ContactBorders | undefined;
 
-  constructor(private readonly prepared: Runnable) {
+  constructor(private readonly prepared: RunContext) {
     const {compiled, options} = prepared;
     this.borders = ContactBorders.of(prepared, () => compiled.forward(options.newton.linear, prepared.storage));
   }
@@ -113,7 +116,10 @@ export class ContactWatch {
   }
 }
 
-/** A constraint that a step enforces on positions and velocities, or in stages, has a row for each: it is named once, by its multiplier. */
+/**
+ * A constraint that a step enforces on positions and velocities, or in stages, has a row for each: it is named once, by
+ * its multiplier.
+ */
 export const namedOnce = (rows: readonly string[]): readonly string[] => [
   ...new Set(rows.map(row => row.replace(/^.*?lambda'?(\[[^\]]*\])?[^(]*/, 'lambda$1 ').trimEnd())),
 ];

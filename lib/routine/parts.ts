@@ -52,7 +52,7 @@ export class VectorParts {
     };
   }
 
-  /** Of (absolute, relative): weights = absolute + relative·max(|z|, |base|); the largest |x|/weights. */
+  /** weights = absolute + relative·max(|z|, |base|); returns the largest |x|/weights. Arguments: absolute, relative. */
   weigh(weights: Float64Array, z: Float64Array, base: Float64Array, x: Float64Array): Part {
     return {
       run: (absolute, relative) => this.vectors.weigh(weights, z, base, x, absolute, relative),
@@ -72,7 +72,7 @@ export class VectorParts {
     };
   }
 
-  /** Of (s): z = base − s·delta; base may be z. */
+  /** z = base − s·delta; base may be z. Argument: s. */
   advance(z: Float64Array, base: Float64Array, delta: Float64Array): Part {
     return {
       run: s => this.vectors.advance(z, base, delta, s),

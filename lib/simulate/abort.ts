@@ -4,7 +4,7 @@
  */
 import {aborted} from '../checks.js';
 
-/** Of members that have all to be run. */
+/** An interest of members that all have to be run. */
 const none = 2 ** 31 - 1;
 
 /**

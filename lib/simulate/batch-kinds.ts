@@ -46,7 +46,7 @@ export interface MembersGradient<S extends AnySystem = System> {
 
 /** The part of a gradient that belongs to one member. */
 export interface MemberGradient<S extends AnySystem = System> {
-  /** Of the shape of its initial state, row-major; absent with an encoder. */
+  /** Gradients in the shape of its initial state, row-major; absent with an encoder. */
   readonly initial?: StateOf<S, Float64Array>;
   /** With respect to parameters that have differed between members in some batch so far. */
   readonly params: Partial<GradientOf<ParamsOf<S>>>;
@@ -57,7 +57,7 @@ export interface BatchLoss<S extends AnySystem = System> {
   readonly value: number;
   /** One per member. */
   readonly values: Float64Array;
-  /** Of the mean. */
+  /** The gradient of the mean. */
   readonly gradient: MembersGradient<S>;
 }
 

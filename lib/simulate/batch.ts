@@ -28,7 +28,7 @@ import type {AnyTrajectory, Trajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';
 import type {PageThread} from './workers/channel.js';
 import {startThreadsBy} from './workers/channel.js';
-import {inMember} from './workers/plain-error.js';
+import {inMember} from './workers/serialize-error.js';
 import {pool} from './workers/pool.js';
 
 /** An initial state, or one with parameters of its own (in place of those of the options). */
@@ -233,7 +233,7 @@ function ensembleOf(system: System, given: readonly BatchMember[], all: BatchOpt
   );
   requireSavedMemory(savedCount(base.options), seriesOf(base).width, members.length);
   const captured = base.leaves.length;
-  const adjoint = base.adjoint.among?.(members.length) ?? base.adjoint;
+  const adjoint = base.adjoint.sharedAmong?.(members.length) ?? base.adjoint;
   return new Ensemble(
     members.map(({initial, params}, i): Prepared => {
       try {
@@ -263,7 +263,7 @@ function requireNoTape({members}: Ensemble): void {
 /** Off the tape. */
 function trajectories({members}: Ensemble, done: readonly Done[]): AnyTrajectory[] {
   return done.map(({run, matrix}, i) =>
-    trajectoryOf(members[i], run, matrix, asTensors(members[i], {...run, kept: undefined}, matrix)),
+    trajectoryOf(members[i], run, matrix, asTensors(members[i], {...run, tape: undefined}, matrix)),
   );
 }
 

@@ -154,7 +154,7 @@ function splitAt(a: number[][], last: number, norm: number): number {
   return 0;
 }
 
-/** Of [y, ·; ·, x] with w the product of its other entries. */
+/** The eigenvalues of [y, ·; ·, x] with w the product of its other entries. */
 function pair(x: number, y: number, w: number): Eigenvalue[] {
   const p = 0.5 * (y - x);
   const q = p * p + w;

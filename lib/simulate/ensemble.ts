@@ -21,8 +21,8 @@ import {parallelism} from '../builtin.js';
 import {canStart, canWait} from './workers/channel.js';
 import type {Start, Task} from './workers/messages.js';
 import {memoryOf} from './workers/messages.js';
-import {errorFromPlain, inMember} from './workers/plain-error.js';
-import {keptFromPlain, plainPath, runFromPlain} from './workers/plain-run.js';
+import {deserializeError, inMember} from './workers/serialize-error.js';
+import {deserializeRunTape, serializePath, deserializeRun} from './workers/serialize-run.js';
 import type {Outcome, Work} from './workers/phase.js';
 import {PhaseOf} from './workers/phase.js';
 import {pool, stepNumber} from './workers/pool.js';
@@ -33,7 +33,7 @@ export interface Done {
   readonly matrix: Float64Array;
 }
 
-/** The same with the tangents of the series, one for each direction. */
+/** A run with the tangents of the series, one for each direction. */
 export interface Pushed extends Done {
   readonly tangents: readonly Float64Array[];
 }
@@ -104,7 +104,7 @@ export class Ensemble {
     return this.collect(phase.outcomes);
   }
 
-  /** The same without waiting; this thread has other things to do, so that every run is another's where that can be. */
+  /** Computes the runs without waiting, on other threads if possible, as this thread has other work. */
   async runAsync(keep: boolean): Promise<readonly Done[]> {
     throwIfAborted(this.signal);
     if (!canStart && this.threads > 0) pool.giveUp('there are none here');
@@ -182,7 +182,9 @@ export class Ensemble {
 
   /** Threads were worth it on the way there; a product with sensitivities is worth none. */
   private get usedThreads(): boolean {
-    return this.members[0].adjoint.threads?.gain === true && this.done.some(done => done?.run.elsewhere !== undefined);
+    return (
+      this.members[0].adjoint.threads?.paysOff === true && this.done.some(done => done?.run.workerFacts !== undefined)
+    );
   }
 
   /** Whether threads would gain, from the time of the last of `count` runs that were done here. */
@@ -216,7 +218,7 @@ export class Ensemble {
     try {
       const {run: path} = this.done[i] as Done;
       // Where the thread that had it has gone, the path is gone too: the same one is found again.
-      return pullSeries(prepared, path.kept === undefined ? prepared.adjoint.run(prepared) : path, series, happened);
+      return pullSeries(prepared, path.tape === undefined ? prepared.adjoint.run(prepared) : path, series, happened);
     } catch (error) {
       throw this.named(error, i);
     }
@@ -227,7 +229,7 @@ export class Ensemble {
     try {
       prepared.compiled.compileTime = 0;
       const {run: result, tangents} = runAndPush(prepared, directions, prepared.options.throw);
-      const pushed = {run: {...result, kept: undefined}, matrix: seriesValues(prepared, result), tangents};
+      const pushed = {run: {...result, tape: undefined}, matrix: seriesValues(prepared, result), tangents};
       if (fails(prepared, pushed)) throw result.error as Error;
       return pushed;
     } catch (error) {
@@ -246,7 +248,7 @@ export class Ensemble {
       }),
       read: (i, reply) => {
         if (reply.kind === 'ran') {
-          const result = runFromPlain(reply.run, all[i].adjoint);
+          const result = deserializeRun(reply.run, all[i].adjoint);
           return {answer: {run: result, matrix: reply.matrix ?? result.states}};
         }
         return this.failure(i, reply);
@@ -264,9 +266,9 @@ export class Ensemble {
 
   private failure(
     i: number,
-    reply: {readonly kind: string; readonly error?: Parameters<typeof errorFromPlain>[0]},
+    reply: {readonly kind: string; readonly error?: Parameters<typeof deserializeError>[0]},
   ): {error: unknown} | undefined {
-    return reply.error === undefined ? undefined : {error: this.named(errorFromPlain(reply.error), i)};
+    return reply.error === undefined ? undefined : {error: this.named(deserializeError(reply.error), i)};
   }
 
   private pushing(task: Task, directions: readonly Directions[]): Work<Pushed> {
@@ -288,7 +290,7 @@ export class Ensemble {
       }),
       read: (i, reply) => {
         if (reply.kind !== 'pushed') return this.failure(i, reply);
-        const result = runFromPlain(reply.run, all[i].adjoint);
+        const result = deserializeRun(reply.run, all[i].adjoint);
         return {answer: {run: result, matrix: reply.matrix ?? result.states, tangents: reply.tangents}};
       },
       here: i => {
@@ -306,16 +308,16 @@ export class Ensemble {
     cotangents: readonly (RunCotangents | undefined)[],
   ): Work<Gradient> {
     const {members: all, done} = this;
-    const keepPath = (i: number, kept: Run['kept']): void => {
+    const keepPath = (i: number, kept: Run['tape']): void => {
       const {run: result, matrix} = done[i] as Done;
-      done[i] = {run: {...result, kept}, matrix};
+      done[i] = {run: {...result, tape: kept}, matrix};
     };
     return {
       ...this.common(task),
       members: asked,
       request: (i, job, id) => {
         const {run: result} = done[i] as Done;
-        const path = plainPath(all[i], result.kept === undefined ? all[i].adjoint.run(all[i]) : result);
+        const path = serializePath(all[i], result.tape === undefined ? all[i].adjoint.run(all[i]) : result);
         // The memory moves: it is not here until the answer brings it back.
         keepPath(i, undefined);
         return {
@@ -329,13 +331,13 @@ export class Ensemble {
             // Runs with events are not sent.
             cotangents: (cotangents[i] as RunCotangents).series,
           },
-          transfer: memoryOf(path.kept),
+          transfer: memoryOf(path.tape),
         };
       },
       read: (i, reply) => {
         if (reply.kind !== 'pulled') return this.failure(i, reply);
         const {run: result} = done[i] as Done;
-        keepPath(i, keptFromPlain(reply.kept, result.completed, all[i].adjoint));
+        keepPath(i, deserializeRunTape(reply.kept, result.completed, all[i].adjoint));
         return {answer: reply.gradient};
       },
       here: i => this.pullHere(i, cotangents[i] as RunCotangents),
@@ -404,7 +406,7 @@ function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | und
 
 const sendable = new WeakMap<CompiledStep, boolean>();
 
-/** Of each step asked once. */
+/** Whether a step is serializable, computed once. */
 function isSent(compiled: CompiledStep, traced: TracedStep): boolean {
   let sent = sendable.get(compiled);
   if (sent === undefined) sendable.set(compiled, (sent = isSerializable(traced)));

@@ -18,6 +18,6 @@ export function finish(prepared: Prepared, result: Run, onTape: boolean): AnyTra
     prepared,
     result,
     matrix,
-    asTensors(prepared, onTape ? result : {...result, kept: undefined}, matrix),
+    asTensors(prepared, onTape ? result : {...result, tape: undefined}, matrix),
   );
 }

@@ -6,7 +6,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import {StepHistory} from '../adjoint/step-history.js';
-import type {Saved} from '../adjoint/step-history.js';
+import type {SavedStates} from '../adjoint/step-history.js';
 import type {SecondOrder} from '../adjoint/hessian.js';
 import type {SecondOrderCotangent} from '../adjoint/directions.js';
 import {sweepBackSecondOrder} from '../adjoint/hessian.js';
@@ -119,9 +119,9 @@ export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: 
 /** The steps that are to be differentiated: a grid, and what of it is saved. */
 interface Differentiated {
   readonly options: Prepared['options'];
-  /** Of the step that the start was made for. */
+  /** Length of the step that the start was made for. */
   readonly h0: number;
-  readonly saved: Saved;
+  readonly saved: SavedStates;
   /** The run that found them, where they were not known before. */
   readonly run?: Run;
 }
@@ -141,7 +141,7 @@ function historyOf(prepared: Prepared): Differentiated {
   const found = run(prepared, {
     begin: (_context, _start, _saved, its = history) => {
       history = its;
-      return {record: undefined, repeatable: true, reach: () => undefined, finish: () => undefined};
+      return {record: undefined, independentSteps: true, reach: () => undefined, finish: () => undefined};
     },
   });
   if (found.error !== undefined) throw found.error;
@@ -156,7 +156,7 @@ function historyOf(prepared: Prepared): Differentiated {
   const steps = {
     ...grid,
     steps: history.count,
-    time: (n: number) => (n < history.count ? history.t[n] : (found.standing?.t ?? NaN)),
+    time: (n: number) => (n < history.count ? history.t[n] : (found.resumeState?.t ?? NaN)),
     length: (n: number) => history.h[n],
   };
   return {
@@ -209,7 +209,7 @@ function goBack(
   base: Prepared,
   done: Run,
   checkpointer: SecondOrderCheckpointer,
-  saved: Saved,
+  saved: SavedStates,
   at: LossAt,
   directions: Directions,
 ): SecondOrder {
@@ -223,7 +223,7 @@ function goBack(
     changes.cotangents.forEach((cotangents, d) => change.set(row(cotangents), d * size));
     return {cotangent: row(at.cotangents), change};
   };
-  prepared.compiled.matrices.restorePivots(done.history);
+  prepared.compiled.matrices.restorePivots(done.pivotStates);
   const {gradient, products} = sweepBackSecondOrder(
     prepared,
     done.start,

@@ -60,7 +60,7 @@ type Saved<S extends AnySystem> = ByKind<
 /** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
 export type Cotangent<S extends AnySystem = System> = {readonly [K in Saved<S>]?: Numeric} & {
   readonly observed?: Numeric;
-  /** Of the times of the trajectory's events, one for each. */
+  /** Cotangents of the times of the trajectory's events, one for each. */
   readonly events?: Numeric;
 };
 
@@ -73,7 +73,7 @@ export interface Pullback<
   State = StateOf<S, Float64Array>,
   Tree = GradientOf<ParamsOf<S>>,
 > {
-  /** Of the shape of the start, row-major. */
+  /** Gradients in the shape of the start, row-major. */
   readonly initial: State;
   /** A tree like `options.params`. */
   readonly params: Tree;
@@ -89,7 +89,7 @@ export interface Pullback<
 
 /** A direction in the space of everything that a run depends on; absent entries are zero. */
 export interface Tangent<S extends AnySystem = System> {
-  /** Of the shape of the start. */
+  /** Directions in the shape of the start. */
   readonly initial?: Partial<StateOf<S, Numeric>>;
   /** Numbers like those of `options.params`. */
   readonly params?: NumericParamsOf<ParamsOf<S>>;
@@ -107,7 +107,7 @@ export type SavedTangent<S extends AnySystem = System> = ByKind<
 
 type OtherTangents = {
   readonly observed?: Float64Array;
-  /** Of the times of the trajectory's events. */
+  /** Tangents of the times of the trajectory's events. */
   readonly events?: Float64Array;
 };
 

@@ -11,7 +11,7 @@ import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import {savedCount} from '../integrate/history/plan.js';
 import type {RunCall} from '../integrate/run-call.js';
-import {parameterList, Room} from '../integrate/run-call.js';
+import {parameterList, MemoryArena} from '../integrate/run-call.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {loadParameters} from '../step/context.js';
 import {cotangentName} from '../step/parameter-names.js';
@@ -155,7 +155,7 @@ export class LossCall {
     const {signal, onProgress, poll, events} = prepared.options;
     const isWatched = [signal, onProgress, poll].some(one => one !== undefined);
     if (engine === undefined || isWatched || events.length > 0) return undefined;
-    const room = new Room(engine);
+    const room = new MemoryArena(engine);
     const askedRun = prepared.adjoint.inOneCall?.(prepared, room);
     if (askedRun === undefined) return undefined;
     const {traced, compiled, parameterValues} = prepared;
@@ -309,7 +309,7 @@ interface Move {
   readonly from: Float64Array;
 }
 
-/** The same numbers to the same places; what lies behind one another on both sides goes at once. */
+/** Merges copies whose numbers are adjacent on both sides. */
 function joinedMoves(moves: readonly Move[]): Move[] {
   const joined: Move[] = [];
   for (const move of moves) {

@@ -108,7 +108,7 @@ export function setSeriesCotangents(
   });
 }
 
-/** Of the times of events, where the run has any. */
+/** Cotangents of event times, if the run has events. */
 export function happenedCotangents(loss: TracedFunction<LossArgument>, prepared: Prepared): Float64Array | undefined {
   const {blocks} = seriesOf(prepared);
   return prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;

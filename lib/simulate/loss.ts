@@ -24,7 +24,7 @@ import {column, seriesOf, setColumn} from './series.js';
 
 /** The saved series [saved, ...shape], those that the run has; t is [saved]. */
 export type SavedSeries<P = Params, Z extends string = never> = OwnSeries<P> & {readonly [K in Z]: tf.Tensor};
-/** The same without hidden states. */
+/** Values without hidden states. */
 export interface OwnSeries<P = Params> {
   readonly t: tf.Tensor;
   readonly q: tf.Tensor;

@@ -16,7 +16,7 @@ import {batchStep} from '../step/lanes.js';
 import type {Prepared} from './prepare.js';
 import type {RunCotangents} from './series.js';
 import {pullSeries, seriesOf, seriesValues, throughObserved} from './series.js';
-import {inMember} from './workers/plain-error.js';
+import {inMember} from './workers/serialize-error.js';
 
 /** A member's run. */
 export interface MemberRun {
@@ -24,7 +24,7 @@ export interface MemberRun {
   readonly run: Run;
   /** The saved series (series.ts). */
   readonly matrix: Float64Array;
-  /** Of a run in lanes: the step it went by, and the ways of all. */
+  /** The step and the records of all members, for a run in lanes. */
   readonly step?: LaneStep;
   readonly ways?: LaneWays;
 }

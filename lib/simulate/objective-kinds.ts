@@ -64,7 +64,7 @@ export type ValueAndGradient<S extends AnySystem = System> = ValueAndGradientOf<
 export interface ValueAndGradientOf<State, Tree> {
   readonly value: number;
   readonly gradient: {
-    /** Of the shape of the start, row-major; absent where an encoder makes it. */
+    /** Gradients in the shape of the start, row-major; absent with an encoder. */
     readonly initial?: State;
     /** A tree like `options.params`. */
     readonly params: Tree;

@@ -17,7 +17,7 @@ import {firstNotFinite} from '../system/places.js';
 import {constantTensor, immediate} from '../trace/trace.js';
 import {Calls, LossCall} from './loss-call.js';
 import {differentiateLoss, loadSeries, requireFiniteSums, rowsOf} from './loss-gradient.js';
-import {Made} from './made.js';
+import {FunctionCache} from './function-cache.js';
 import {scalarLoss} from './loss.js';
 import type {
   AnyEncoder,
@@ -36,8 +36,8 @@ import {traceFunction} from './traced-function.js';
 
 /** The functions beside the run of one prepared simulation, traced where they are new or get data of other shapes. */
 export class Objectives {
-  private readonly losses = new Made<TracedFunction<LossArgument>>();
-  private readonly encoders = new Made<TracedFunction<'given'>>();
+  private readonly losses = new FunctionCache<TracedFunction<LossArgument>>();
+  private readonly encoders = new FunctionCache<TracedFunction<'given'>>();
   /** By loss, room for the cotangents of the saved series: the columns that it reads are written anew each time, the others stay zero. */
   private readonly cotangents = new WeakMap<TracedFunction<LossArgument>, Float64Array>();
 
@@ -158,7 +158,7 @@ export class Objectives {
     loss.load(point);
     const {value, initial} = differentiateLoss(prepared, loss, encoder, series, sums, happened => {
       const gradient = pullSeries(prepared, result, cotangents, happened);
-      result.kept?.record?.offer();
+      result.tape?.record?.release();
       sums.params = gradient.parameters.slice(0, leaves.length);
       traced.parameters.forEach(({tensor}, i) => {
         if (tensor !== undefined) captured.set(tensor, gradient.parameters[i]);

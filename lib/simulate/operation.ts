@@ -52,7 +52,7 @@ export function taping(prepared: Prepared): boolean {
 
 /** The saved series as tensors [saved, ...shape], by name; on the tape where one is running and the run kept its steps. */
 export function asTensors(prepared: Prepared, run: Run, matrix: Float64Array): {[name: string]: tf.Tensor} {
-  const list = run.kept === undefined ? [] : sources(prepared);
+  const list = run.tape === undefined ? [] : sources(prepared);
   return list.length > 0 ? onTape(prepared, run, matrix, list) : plain(prepared, run, matrix);
 }
 

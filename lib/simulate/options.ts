@@ -14,7 +14,7 @@ import type {Event} from '../system/events.js';
 import type {Inputs} from '../system/inputs.js';
 import type {Bivariant, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {RunState} from '../integrate/run-state.js';
-import {readStanding} from '../integrate/run-state.js';
+import {readResumeState} from '../integrate/run-state.js';
 import type {Adjoint, AdjointMethod} from '../integrate/adjoints/index.js';
 import {implicitAdjoint} from '../integrate/adjoints/index.js';
 import type {AdaptiveControl, StepControl} from '../integrate/control.js';
@@ -22,7 +22,7 @@ import {readControl} from '../integrate/control.js';
 import {readEvents, readPlan, readSpan} from '../integrate/history/plan.js';
 import type {GridOptions, Progress, SaveAt} from '../integrate/grid.js';
 import {readGrid, savedSteps} from '../integrate/grid.js';
-import type {Arithmetic} from '../integrate/runnable.js';
+import type {ExecutionOptions} from '../integrate/run-context.js';
 
 export type {Progress, SaveAt} from '../integrate/grid.js';
 
@@ -147,7 +147,7 @@ export type IntegrationOptions = Pick<
   'scheme' | 'control' | 'newton' | 'adjoint' | 'stabilization' | 'consistent' | 'engine' | 'precision'
 >;
 
-export interface RunOptions extends Arithmetic, Pick<ConstraintOptions, 'stabilization'> {
+export interface RunOptions extends ExecutionOptions, Pick<ConstraintOptions, 'stabilization'> {
   readonly scheme: Scheme;
   readonly adjoint: AdjointMethod;
   readonly params: NumericParams;
@@ -198,14 +198,14 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   const control = readControl(options.control);
   const events = readEvents(options.events);
   const {begin, saveAt, ...span} = byClock(options, t0);
-  const left = from === undefined ? undefined : readStanding(from, span);
+  const left = from === undefined ? undefined : readResumeState(from, span);
   const origin = left?.grid !== undefined && left.grid.dt === span.dt ? left.grid : undefined;
   const grid = control.kind === 'adaptive' ? readSpan(span, control, begin) : readGrid({...span, origin}, begin);
   const plan = readPlan({saveAt, t1: span.t1}, control, events, grid, left, planned);
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
   return {
     scheme: readScheme(options.scheme ?? implicitMidpoint()),
-    usualScheme: options.scheme === undefined,
+    isDefaultScheme: options.scheme === undefined,
     params: options.params ?? {},
     grid,
     saved: plan === undefined ? savedSteps(saveAt ?? 'all', grid) : new Float64Array(0),

@@ -34,11 +34,11 @@ import type {Initial} from './kinds.js';
 import type {RunOptions, SimulateOptions, Stretch} from './options.js';
 import {readOptions} from './options.js';
 import {checkRunState, isRunState, readRunState} from '../integrate/run-state.js';
-import type {Runnable} from '../integrate/runnable.js';
+import type {RunContext} from '../integrate/run-context.js';
 import {numbersOf} from '../read.js';
 
 /** A run with all that its results are shown by. */
-export interface Prepared extends Runnable {
+export interface Prepared extends RunContext {
   readonly system: System;
   readonly options: RunOptions;
   readonly adjoint: PreparedAdjoint;
@@ -50,7 +50,7 @@ export interface Prepared extends Runnable {
   readonly milliseconds: {trace: number; compile: number};
   /** Where a parameter was given that no function read; a loss may yet read it (`hvp`). */
   readonly unread?: OptionError;
-  /** The same over another stretch of time: what was traced and compiled is shared. */
+  /** This simulation over another time span; traces and compiled programs are shared. */
   readonly over: (stretch: Stretch) => Prepared;
   /** What drives it, by the names in `params`. */
   readonly inputs?: Inputs;
@@ -80,7 +80,7 @@ export function prepare(
     : prepareWithInputs(given, initial, inputs, others as SimulateOptions, planned);
 }
 
-/** The same with the inputs' values among the parameters of every function that has a time. */
+/** Adds the inputs' values to the parameters of every function that has a time. */
 function prepareWithInputs(
   given: System,
   initial: Initial,
@@ -163,7 +163,15 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
     if (planned === 'itself')
       requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
     const given = from === undefined ? flatten(values) : readRunState(from, traced);
-    const adjoint = read.adjoint.prepare({system, options: read, own, leaves, traced, engine, given});
+    const adjoint = read.adjoint.prepare({
+      system,
+      options: read,
+      userBlocks: own,
+      leaves,
+      traced,
+      engine,
+      initialValues: given,
+    });
     const compileBegin = performance.now();
     const {compiled, first: start} = compiledOf(run);
     const compileTime = performance.now() - compileBegin;
@@ -171,7 +179,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
     start.compiled.compileTime = 0;
     return {
       system,
-      options: {...read, ownJacobians: adjoint.ownJacobians},
+      options: {...read, freshJacobians: adjoint.freshJacobians},
       adjoint,
       engine,
       traced,
@@ -322,7 +330,7 @@ function alongOf({plan, events}: RunOptions, anyTimes: boolean): OutputRequest |
 }
 
 /**
- * The same with other numbers: a new initial state, new params, captured variables read anew or as given. Nothing
+ * Replaces the numbers of a simulation: a new initial state, new params, captured variables read anew or as given. Nothing
  * is traced again.
  * @throws ShapeError where a shape or the tree of params is not what was traced
  */
@@ -350,7 +358,7 @@ export function refill(
   };
 }
 
-/** The same for a start and params alone: what is captured stays as it was read. */
+/** Replaces start and params; captured variables keep their values. */
 export function refillMember(
   prepared: Prepared,
   initial: Initial | undefined,

@@ -56,9 +56,9 @@ import {atTimes, gatheredRows, placed} from './timed.js';
 import type {Point, SourceCotangents, TracedFunction} from './traced-function.js';
 import type {AnyTrajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';
-import {inMember} from './workers/plain-error.js';
+import {inMember} from './workers/serialize-error.js';
 
-/** The same for the compiler, whatever the system. */
+/** A prepared batch of any system, for the compiler. */
 interface Untyped {
   readonly kind: 'batch';
   run(members: unknown, values?: BatchValues): unknown;
@@ -271,7 +271,7 @@ class Batches {
   private trajectories(asked: readonly Asked[], runs: readonly MemberRun[]): AnyTrajectory[] {
     return runs.map(({prepared, run: result, matrix}, i) => {
       const {places} = asked[i];
-      const shown = {...result, times: placed(result.times, places, 1), kept: undefined};
+      const shown = {...result, times: placed(result.times, places, 1), tape: undefined};
       const rows = placed(matrix, places, widthOf(prepared));
       return trajectoryOf(prepared, shown, rows, asTensors(prepared, shown, rows));
     });

@@ -8,25 +8,25 @@ import {SecondOrderDense} from '../adjoint/dense-hessian.js';
 import type {SecondOrderBackwards, SecondOrderStep} from '../adjoint/hessian.js';
 import type {StepRecord} from '../adjoint/record.js';
 import {firstPass, reverseAll} from '../adjoint/schedule.js';
-import type {Saved} from '../adjoint/step-history.js';
-import {hasInside, SavedCursor} from '../adjoint/step-history.js';
+import type {SavedStates} from '../adjoint/step-history.js';
+import {savesWithinSteps, SavedCursor} from '../adjoint/step-history.js';
 import type {Push} from '../adjoint/tangent.js';
 import type {Directions} from '../adjoint/directions.js';
 import {startTangent, stepPush} from '../adjoint/tangent.js';
-import {repeatGrid} from '../integrate/again.js';
+import {recomputeGrid} from '../integrate/recompute.js';
 import {newRecord} from '../integrate/checkpointer.js';
 import {bytesPerNumber, mostStates} from '../integrate/memory.js';
-import type {Companion} from '../integrate/path.js';
-import type {Runnable} from '../integrate/runnable.js';
+import type {BackwardRecorder} from '../integrate/path.js';
+import type {RunContext} from '../integrate/run-context.js';
 
 interface Pair {
   readonly x: Float64Array;
   readonly dx: Float64Array;
 }
 
-export class SecondOrderCheckpointer implements Companion {
+export class SecondOrderCheckpointer implements BackwardRecorder {
   readonly record: StepRecord;
-  readonly repeatable = true;
+  readonly independentSteps = true;
   /** Tangents [count, state] by saved state. */
   readonly saved: Float64Array[] = [];
   private readonly dense?: SecondOrderDense;
@@ -43,7 +43,7 @@ export class SecondOrderCheckpointer implements Companion {
   private readonly room: number;
 
   /** @param start the step that began the run */
-  constructor(prepared: Runnable, start: StepRecord, saved: Saved, directions: Directions, memory: number) {
+  constructor(prepared: RunContext, start: StepRecord, saved: SavedStates, directions: Directions, memory: number) {
     const {
       options: {
         grid: {steps},
@@ -52,7 +52,7 @@ export class SecondOrderCheckpointer implements Companion {
     } = prepared;
     const {count} = directions;
     this.end = new Float64Array(state.size);
-    if (hasInside(saved)) this.dense = new SecondOrderDense(prepared, directions);
+    if (savesWithinSteps(saved)) this.dense = new SecondOrderDense(prepared, directions);
     this.cursor = new SavedCursor(saved, false);
     this.dx = startTangent(prepared, start, directions);
     this.push = stepPush(prepared, directions);
@@ -86,7 +86,7 @@ export class SecondOrderCheckpointer implements Companion {
   /** What is saved in step n, or at the start. A step with states inside it is one row. */
   private save(n: number, row: number, before: readonly Float64Array[], next: Float64Array): void {
     const {dense, record, dx, cursor, saved} = this;
-    cursor.on(n);
+    cursor.forward(n);
     let loaded = false;
     for (let i = cursor.from; i < cursor.to; i++) {
       const theta = cursor.theta(i);
@@ -110,7 +110,7 @@ export class SecondOrderCheckpointer implements Companion {
   }
 
   /** @param prepared with what the run has found of its constraints */
-  backwards(prepared: Runnable): SecondOrderBackwards {
+  backwards(prepared: RunContext): SecondOrderBackwards {
     if (this.schedule !== undefined) return visit => this.takeAgain(prepared, visit);
     const {record, rows, tangents, dx, end} = this;
     return visit => {
@@ -130,9 +130,9 @@ export class SecondOrderCheckpointer implements Companion {
     };
   }
 
-  private takeAgain(prepared: Runnable, visit: (step: SecondOrderStep) => void): number {
+  private takeAgain(prepared: RunContext, visit: (step: SecondOrderStep) => void): number {
     const {record, pairs, dx} = this;
-    const steps = repeatGrid(prepared, false, true);
+    const steps = recomputeGrid(prepared, false, true);
     const {state} = steps;
     const stepFrom = (n: number): Float64Array[] => {
       const before: Float64Array[] = [];

@@ -4,17 +4,17 @@
  */
 import {addTo} from '../adjoint/add-to.js';
 import type {Gradient} from '../adjoint/gradient.js';
-import type {Watch} from '../adjoint/not-finite.js';
-import {gradientNotFinite, notFinitePart, requireFiniteTangents, watchFor} from '../adjoint/not-finite.js';
+import type {TransitionWatch} from '../adjoint/not-finite.js';
+import {gradientNotFinite, notFinitePart, requireFiniteTangents, finiteWatch} from '../adjoint/not-finite.js';
 import type {Directions} from '../adjoint/directions.js';
 import {byDirection} from '../adjoint/sweep-forward.js';
 import type {Block} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
-import type {Runnable} from '../integrate/runnable.js';
+import type {RunContext} from '../integrate/run-context.js';
 import type {Path, Run} from '../integrate/path.js';
-import {keepSteps} from '../integrate/checkpointer.js';
+import {recordSteps} from '../integrate/checkpointer.js';
 import {run} from '../integrate/run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
@@ -28,7 +28,7 @@ export interface Series {
 /** By step: every run asks for it, and each of its gradients. */
 const known = new WeakMap<TracedStep, Series>();
 
-export function seriesOf({traced}: Pick<Runnable, 'traced'>): Series {
+export function seriesOf({traced}: Pick<RunContext, 'traced'>): Series {
   let series = known.get(traced);
   if (series === undefined) known.set(traced, (series = shownOf(traced)));
   return series;
@@ -95,7 +95,7 @@ export function setColumn(
 }
 
 /** The columns of the state beside those of the observations. */
-function beside(prepared: Runnable, states: Float64Array, observed: Float64Array): Float64Array {
+function beside(prepared: RunContext, states: Float64Array, observed: Float64Array): Float64Array {
   const {width} = seriesOf(prepared);
   const {size} = prepared.traced.state;
   const matrix = new Float64Array((states.length / size) * width);
@@ -104,7 +104,7 @@ function beside(prepared: Runnable, states: Float64Array, observed: Float64Array
   return matrix;
 }
 
-export function seriesValues(prepared: Runnable, path: Path): Float64Array {
+export function seriesValues(prepared: RunContext, path: Path): Float64Array {
   return prepared.traced.functions.observed === undefined
     ? path.states
     : beside(prepared, path.states, observedValues(prepared, path));
@@ -121,21 +121,26 @@ export interface RunCotangents {
  * @param happened cotangents of the times of the run's events
  * @throws GradientError where it is not finite
  */
-export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Array, happened?: Float64Array): Gradient {
+export function pullSeries(
+  runnable: RunContext,
+  run: Path,
+  cotangents: Float64Array,
+  happened?: Float64Array,
+): Gradient {
   const prepared = run.redundancy === runnable.redundancy ? runnable : {...runnable, redundancy: run.redundancy};
   const {options, compiled} = prepared;
-  const {kept} = run;
-  if (kept === undefined) throw new Error('a run for a gradient keeps its steps');
+  const {tape} = run;
+  if (tape === undefined) throw new Error('a run for a gradient keeps its steps');
   options.poll?.();
-  const swept = (states: Float64Array, times?: Float64Array, watch?: Watch): Gradient => {
-    compiled.matrices.restorePivots(run.history);
-    return kept.pull(prepared, run, {states, times, happened}, watch);
+  const swept = (states: Float64Array, times?: Float64Array, watch?: TransitionWatch): Gradient => {
+    compiled.matrices.restorePivots(run.pivotStates);
+    return tape.pull(prepared, run, {states, times, eventTimes: happened}, watch);
   };
   const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
     const gradient = swept(states, times);
     const bad = notFinitePart(prepared, gradient);
     if (bad === undefined) return gradient;
-    swept(states, times, watchFor(prepared));
+    swept(states, times, finiteWatch(prepared));
     throw gradientNotFinite(bad);
   };
   const {states, times, parameters} = throughObserved(prepared, run, cotangents);
@@ -149,7 +154,7 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
 
 /** What a cotangent of the whole matrix asks of the saved states, and through the observations of their times and the parameters. */
 export function throughObserved(
-  prepared: Runnable,
+  prepared: RunContext,
   run: Path,
   cotangents: Float64Array,
 ): {readonly states: Float64Array; readonly times?: Float64Array; readonly parameters?: readonly Float64Array[]} {
@@ -167,26 +172,26 @@ export function throughObserved(
  * another run's record after the first; it is then taken again, the same to the bit.
  */
 export function pullOf(
-  prepared: Runnable & {readonly adjoint: PreparedAdjoint},
+  prepared: RunContext & {readonly adjoint: PreparedAdjoint},
   first: Run,
 ): (cotangents: Float64Array, happened?: Float64Array) => Gradient {
   let path = first;
   return (cotangents, happened) => {
-    if (path.kept?.record?.lost === true)
+    if (path.tape?.record?.isLost === true)
       path = prepared.adjoint.run({
         ...prepared,
         options: {...prepared.options, onProgress: undefined, signal: undefined},
       });
     const gradient = pullSeries(prepared, path, cotangents, happened);
-    path.kept?.record?.offer();
+    path.tape?.record?.release();
     return gradient;
   };
 }
 
 export interface SeriesTangents {
-  /** Of the matrix, one for each direction. */
+  /** Tangents of the matrix, one for each direction. */
   readonly matrices: Float64Array[];
-  /** Of the times of the run's events, one for each direction. */
+  /** Tangents of the times of the run's events, one for each direction. */
   readonly happened: Float64Array[];
 }
 
@@ -195,18 +200,18 @@ export interface SeriesTangents {
  * @param throws whether a run that fails has none
  */
 export function runAndPush(
-  runnable: Runnable,
+  runnable: RunContext,
   directions: Directions,
   throws: boolean,
 ): {readonly run: Run; readonly tangents: Float64Array[]; readonly happened: Float64Array[]} {
-  const result = run(runnable, keepSteps(Infinity));
+  const result = run(runnable, recordSteps(Infinity));
   if (throws && result.error !== undefined) return {run: result, tangents: [], happened: []};
   const {matrices, happened} = pushSeries(runnable, result, directions);
   return {run: result, tangents: matrices, happened};
 }
 
 /** @throws GradientError where a tangent is not finite */
-export function pushSeries(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
+export function pushSeries(runnable: RunContext, run: Path, directions: Directions): SeriesTangents {
   const found = pushed(runnable, run, directions);
   requireFiniteTangents(runnable, found.matrices, seriesOf(runnable).width, run.times, () =>
     seriesValues({...runnable, redundancy: run.redundancy}, run),
@@ -214,12 +219,12 @@ export function pushSeries(runnable: Runnable, run: Path, directions: Directions
   return found;
 }
 
-function pushed(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
+function pushed(runnable: RunContext, run: Path, directions: Directions): SeriesTangents {
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, compiled} = prepared;
-  compiled.matrices.restorePivots(run.history);
+  compiled.matrices.restorePivots(run.pivotStates);
   const {count, parameters} = directions;
-  const tangents = run.kept?.push?.(prepared, run, directions);
+  const tangents = run.tape?.push?.(prepared, run, directions);
   if (tangents === undefined) throw new Error('a run for a tangent keeps its steps');
   const swept = byDirection(tangents);
   const part = (all: Float64Array): Float64Array[] =>

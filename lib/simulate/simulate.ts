@@ -128,7 +128,7 @@ export interface Simulate {
     directions: readonly Tangent<S>[],
   ): Hvps<S>;
   /**
-   * The same simulation for many initial states and parameters, traced once, for loops over data.
+   * This simulation for many initial states and parameters, traced once, for loops over data.
    * Captured variables are read at every call. Numbers that the system's functions take from their
    * scope are those at the time of preparation; after changing one, prepare again.
    */
@@ -224,7 +224,7 @@ export interface Simulation<S extends AnySystem = System> {
     values?: RunValues<S>,
   ): Hvps<S>;
   /**
-   * The same simulation over another time interval, for example for each segment of a record: traced and compiled
+   * This simulation over another time interval, for example for each segment of a record: traced and compiled
    * programs are shared, and the numbers are those of a simulation prepared for that interval. Initial states without a
    * t start at t0.
    * @throws OptionError 'bad-time', 'bad-save'; 'bad-initial' if this simulation continues from a saved state

@@ -2,14 +2,14 @@
 import {toUserTime} from '../step/time-direction.js';
 import {CompiledStep} from '../step/compiled.js';
 import type {System} from '../step/formulation.js';
-import {FailedStart, started} from '../integrate/failure.js';
-import {HistoryLoop} from '../integrate/history/loop.js';
+import {RunFailure, captureFailure} from '../integrate/run-failure.js';
+import {HistoryLoop} from '../integrate/history/history-loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import {prepare, requireRead} from './prepare.js';
-import type {RunState, Standing} from '../integrate/run-state.js';
+import type {RunState, ResumeState} from '../integrate/run-state.js';
 import {runState} from '../integrate/run-state.js';
 import {column, seriesOf} from './series.js';
 import type {Status} from '../integrate/counters.js';
@@ -49,8 +49,8 @@ export function* steps(
     compiled: alone(shared),
     start: {...shared.start, compiled: alone(shared.start)},
   };
-  const loop = started(() => new HistoryLoop(prepared, plan, undefined));
-  if (loop instanceof FailedStart) return ended(loop, options);
+  const loop = captureFailure(() => new HistoryLoop(prepared, plan, undefined));
+  if (loop instanceof RunFailure) return ended(loop, options);
   for (let more = true; more;) {
     yield* taken(prepared, loop);
     throwIfAborted(signal);
@@ -70,12 +70,17 @@ function* taken(prepared: Prepared, loop: HistoryLoop): Generator<SavedState, vo
   if (times.length === 0) return;
   const {size} = prepared.traced.state;
   // Of now: the run goes on, and what was handed out does not.
-  const {standing} = loop;
+  const {resumeState} = loop;
   for (let i = 0; i < times.length; i++)
-    yield savedState(prepared, standing, states.slice(i * size, (i + 1) * size), toUserTime(prepared.traced, times[i]));
+    yield savedState(
+      prepared,
+      resumeState,
+      states.slice(i * size, (i + 1) * size),
+      toUserTime(prepared.traced, times[i]),
+    );
 }
 
-function savedState(prepared: Prepared, standing: Standing, x: Float64Array, t: number): SavedState {
+function savedState(prepared: Prepared, standing: ResumeState, x: Float64Array, t: number): SavedState {
   return {
     t,
     values(name) {

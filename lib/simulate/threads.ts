@@ -60,5 +60,5 @@ function alone(prepared: Prepared, workers: number | undefined): Ensemble {
 
 /** Off the tape. */
 function trajectory(prepared: Prepared, {run, matrix}: Done): AnyTrajectory {
-  return trajectoryOf(prepared, run, matrix, asTensors(prepared, {...run, kept: undefined}, matrix));
+  return trajectoryOf(prepared, run, matrix, asTensors(prepared, {...run, tape: undefined}, matrix));
 }

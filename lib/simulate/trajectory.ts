@@ -13,7 +13,7 @@ import type {Run} from '../integrate/path.js';
 import type {System} from '../step/formulation.js';
 import {displayed, type DisplayedTexts} from './display.js';
 import type {Status} from '../integrate/counters.js';
-import {solverOf} from '../integrate/runnable.js';
+import {solverOf} from '../integrate/run-context.js';
 import {column, seriesOf} from './series.js';
 
 /** Saved series: times, positions, velocities, accelerations, multipliers, an ode's state, values of `observe`. */
@@ -24,7 +24,7 @@ export interface Stats {
   readonly steps: number;
   readonly rejectedSteps: number;
   /**
-   * Of the right-hand side, forces or derivative: at the start and in steps, including rejected ones; in implicit steps
+   * Evaluations of the right-hand side, forces or derivative: at the start and in steps, including rejected ones; in implicit steps
    * by every residual. Jacobians, and evaluations for dense output and events between steps, are not counted.
    */
   readonly evaluations: number;
@@ -33,7 +33,7 @@ export interface Stats {
   readonly jacobianEvaluations: number;
   readonly factorizations: number;
   readonly linearIterations: number;
-  /** Of the linear solver's factor. */
+  /** Stored numbers of the linear solver's factor. */
   readonly nonzeros: number;
   /** Failed attempts at a step, by cause. */
   readonly failures: {readonly [cause: string]: number};
@@ -124,9 +124,9 @@ export type Trajectory<S extends AnySystem = MechanicalSystem> = ByKind<
   AnyTrajectory
 >;
 
-export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}: Run): Stats {
+export function statsOf(prepared: Prepared, {counters, milliseconds, workerFacts}: Run): Stats {
   const {compiled} = prepared;
-  const {compileTime, nonzeros, linear} = elsewhere ?? {compileTime: compiled.compileTime, ...solverOf(prepared)};
+  const {compileTime, nonzeros, linear} = workerFacts ?? {compileTime: compiled.compileTime, ...solverOf(prepared)};
   const {
     steps,
     rejectedSteps,
@@ -155,8 +155,8 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
       compile: prepared.milliseconds.compile + compileTime,
       run: milliseconds,
     },
-    engine: elsewhere?.engine ?? compiled.engine.name,
-    thread: elsewhere === undefined ? 'own' : 'worker',
+    engine: workerFacts?.engine ?? compiled.engine.name,
+    thread: workerFacts === undefined ? 'own' : 'worker',
   };
 }
 
@@ -222,14 +222,14 @@ class SavedRun implements AnyTrajectory {
 
   get state(): () => RunState {
     return () => {
-      if (this.#run.standing === undefined)
+      if (this.#run.resumeState === undefined)
         throw new OptionError(
           'no-state',
-          this.#run.elsewhere === undefined
+          this.#run.workerFacts === undefined
             ? 'A run that could not begin has no state: its error says why.'
             : 'A run on a worker thread does not return its last state: use simulate.',
         );
-      return runState(this.#prepared.traced, this.#run.standing);
+      return runState(this.#prepared.traced, this.#run.resumeState);
     };
   }
 
@@ -304,7 +304,7 @@ export interface TrajectorySummary {
   readonly stats: Stats;
 }
 
-/** Of an ode: asking for q is an error that says so, where `undefined` would come up much later. */
+/** Makes reading q of an ode's trajectory an error, as `undefined` would surface much later. */
 class SavedOdeRun extends SavedRun {
   get q(): never {
     return absent('q');

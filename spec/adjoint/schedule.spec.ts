@@ -1,7 +1,7 @@
 /** The binomial schedule: its counts against the formula, and the gradient under every budget. */
 import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
-import {firstPass, leastRecomputation, reach, revolve, split} from '../../lib/adjoint/schedule.js';
+import {firstPass, leastRecomputation, maxReachableSteps, revolve, split} from '../../lib/adjoint/schedule.js';
 import {implicitAdjoint, implicitMidpoint, mechanics, newton, simulate} from '../../lib/index.js';
 import {slow} from '../tiers.js';
 
@@ -29,7 +29,7 @@ describe('checkpoint schedule', () => {
           leastByRecursion(steps, states, known),
         );
     }
-    expect(reach(3, 2)).to.equal(10);
+    expect(maxReachableSteps(3, 2)).to.equal(10);
   });
 
   slow('goes back over every step once, last first, within its states and its count', () => {
@@ -88,7 +88,7 @@ describe('checkpoint schedule', () => {
   });
 
   it('splits where the formula says', () => {
-    expect(split(10, 3)).to.be.within(reach(3, 0), reach(3, 1));
+    expect(split(10, 3)).to.be.within(maxReachableSteps(3, 0), maxReachableSteps(3, 1));
   });
 });
 

@@ -11,8 +11,8 @@ type Errors = typeof errors;
 async function minified(): Promise<Errors & {there(error: unknown): unknown; member(error: unknown): unknown}> {
   const contents = `
     export * from './lib/errors.ts';
-    import {errorFromPlain, inMember, plainError} from './lib/simulate/workers/plain-error.ts';
-    export const there = error => errorFromPlain(structuredClone(plainError(error)));
+    import {deserializeError, inMember, serializeError} from './lib/simulate/workers/serialize-error.ts';
+    export const there = error => deserializeError(structuredClone(serializeError(error)));
     export const member = error => inMember(error, 3);`;
   const {outputFiles} = await build({
     stdin: {contents, resolveDir: root, loader: 'ts'},

@@ -50,7 +50,7 @@ describe('integrate: control flow is written once', () => {
 
   it('an attempt', () => {
     const change = {
-      file: 'integrate/step-text.ts',
+      file: 'integrate/emit-step.ts',
       from: 'less(b.result(largestNext),Infinity)',
       to: 'less(b.result(largestNext),.9)',
     };
@@ -64,7 +64,7 @@ describe('integrate: control flow is written once', () => {
 
   it('a pull: the solve with the Jacobian, and the program of the step', () => {
     const without = (from: string): string[] => {
-      const now = outcome({file: 'adjoint/pull-text.ts', from, to: '0'});
+      const now = outcome({file: 'adjoint/emit-pull.ts', from, to: '0'});
       const gradients = Object.keys(usual).filter(name => !isBatch(name));
       return gradients.filter(name => JSON.stringify(now[name][1]) !== JSON.stringify(usual[name][1]));
     };

@@ -34,7 +34,7 @@ import {
   tsit5,
   verlet,
 } from '../../lib/index.js';
-import {Pace} from '../../lib/integrate/pace.js';
+import {CallBatcher} from '../../lib/integrate/call-batcher.js';
 import {StepBlocks} from '../../lib/integrate/step-blocks.js';
 
 import {draw, stream} from '../simulate/numbers.js';
@@ -347,20 +347,20 @@ describe('integrate: several steps in one call', () => {
     let milliseconds = 0;
     performance.now = () => milliseconds;
     try {
-      const pace = new Pace(true);
-      for (let i = 0; i < 5; i++) pace.time(() => pace.most);
-      const before = pace.most;
+      const pace = new CallBatcher(true);
+      for (let i = 0; i < 5; i++) pace.time(() => pace.maxSteps);
+      const before = pace.maxSteps;
       expect(before).to.equal(32);
       pace.time(() => {
         milliseconds += 16;
         return before;
       });
-      expect(pace.most).to.be.at.most(Math.max(1, before / 4));
+      expect(pace.maxSteps).to.be.at.most(Math.max(1, before / 4));
     } finally {
       performance.now = now;
     }
-    const free = new Pace(false);
+    const free = new CallBatcher(false);
     free.time(() => 1);
-    expect(free.most).to.equal(Infinity);
+    expect(free.maxSteps).to.equal(Infinity);
   });
 });

@@ -6,7 +6,7 @@ import {gather} from '../../lib/graph/build.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {run} from '../../lib/integrate/run.js';
 import type {JacobianProgram} from '../../lib/step/jacobian-program.js';
-import {errorFromPlain, plainError} from '../../lib/simulate/workers/plain-error.js';
+import {deserializeError, serializeError} from '../../lib/simulate/workers/serialize-error.js';
 
 const n = 6;
 const rowOf = (count: number) =>
@@ -84,7 +84,7 @@ describe('the first Jacobian of a step is compared with its tangent', () => {
       expect(error.code).to.equal('jacobian-pattern');
       expect(error.data).to.include({row: 3, name: 'velocity[3]'});
       expect(error.message).to.match(/row 3 \(velocity\[3\]\)/);
-      expect(errorFromPlain(plainError(error)!).code).to.equal('jacobian-pattern');
+      expect(deserializeError(serializeError(error)!).code).to.equal('jacobian-pattern');
     });
 
     it(`so are values in each other's places (${engine})`, () => {

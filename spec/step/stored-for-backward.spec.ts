@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ParameterCotangents} from '../../lib/adjoint/parameter-cotangents.js';
-import {implicitPull} from '../../lib/adjoint/implicit.js';
+import {implicitPull} from '../../lib/adjoint/implicit-pull.js';
 import {StepRecord} from '../../lib/adjoint/record.js';
 import type {SimulateOptions} from '../../lib/index.js';
 import {

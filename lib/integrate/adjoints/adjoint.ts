@@ -8,9 +8,9 @@ import type {System} from '../../step/formulation.js';
 import type {TracedStep} from '../../step/traced-step.js';
 import type {OwnBlock} from '../../system/equations.js';
 import type {Leaf} from '../../system/params.js';
-import type {Kept, PlainKept, Run} from '../path.js';
-import type {AskedCall, Room} from '../run-call.js';
-import type {Arithmetic, Runnable} from '../runnable.js';
+import type {BackwardTape, SerializedTape, Run} from '../path.js';
+import type {DeferredCall, MemoryArena} from '../run-call.js';
+import type {ExecutionOptions, RunContext} from '../run-context.js';
 
 /**
  * How gradients are computed; made by `implicitAdjoint`, `unrolledAdjoint`, `backsolveAdjoint` or `forwardSensitivity`.
@@ -21,20 +21,20 @@ export interface Adjoint {
 }
 
 /** A run as it was asked for. */
-export interface Asked {
+export interface RunRequest {
   readonly system: System;
-  readonly options: Arithmetic & {readonly scheme: Scheme; readonly events: readonly unknown[]};
+  readonly options: ExecutionOptions & {readonly scheme: Scheme; readonly events: readonly unknown[]};
 }
 
-/** The same, traced. */
-export interface AskedStep extends Asked {
+/** A run that an adjoint prepares for, with its traced step. */
+export interface TracedRequest extends RunRequest {
   /** The user's blocks. */
-  readonly own: readonly OwnBlock[];
+  readonly userBlocks: readonly OwnBlock[];
   readonly leaves: readonly Leaf[];
   readonly traced: TracedStep;
   readonly engine: Engine;
   /** The user's blocks, or the whole state of a run that goes on from another. */
-  readonly given: Float64Array;
+  readonly initialValues: Float64Array;
 }
 
 /** What an adjoint has to say of the runs it is asked for. */
@@ -42,40 +42,40 @@ export interface AdjointMethod extends Adjoint {
   /** Products with Hessians go back by this adjoint, within so many bytes. */
   readonly secondOrder?: {readonly memory: number};
   /** @throws OptionError 'bad-adjoint' where runs of this kind have no such gradient */
-  check?(asked: Asked): void;
+  check?(asked: RunRequest): void;
   /** @throws OptionError 'bad-adjoint' where the traced step has none */
-  prepare(asked: AskedStep): PreparedAdjoint;
+  prepare(asked: TracedRequest): PreparedAdjoint;
 }
 
 /** An adjoint for one prepared simulation, whatever the numbers that it is run with. */
 export interface PreparedAdjoint {
-  /** See `Arithmetic`. */
-  readonly ownJacobians?: boolean;
+  /** See `ExecutionOptions`. */
+  readonly freshJacobians?: boolean;
   /** The run, with what its gradient needs kept. */
-  run(prepared: Runnable): Run;
+  run(prepared: RunContext): Run;
   /**
    * The run and its way back as parts of one call, of programs that lie in one memory, with room for what they leave;
    * undefined where they are not taken so.
    */
-  inOneCall?(prepared: Runnable, room: Room): AskedCall | undefined;
+  inOneCall?(prepared: RunContext, room: MemoryArena): DeferredCall | undefined;
   /** Absent where runs stay in the thread that traced them. */
-  readonly threads?: Threaded;
-  /** The same for one of so many runs whose memory is counted together; absent where there is no budget. */
-  among?(runs: number): PreparedAdjoint;
+  readonly threads?: WorkerSupport;
+  /** This adjoint for one of several runs that share a budget of memory; absent if there is no budget. */
+  sharedAmong?(runs: number): PreparedAdjoint;
 }
 
 /** What lets worker threads make the runs. */
-export interface Threaded {
-  /** By which the other thread makes the same adjoint (serialize-adjoint.ts). */
-  readonly plain: PlainAdjoint;
+export interface WorkerSupport {
+  /** Plain values by which another thread makes this adjoint (serialize-adjoint.ts). */
+  readonly plain: SerializedAdjoint;
   /** Threads gain time on the way back. */
-  readonly gain: boolean;
-  /** What a message brought of what a run kept (`Kept.plain`). @param completed steps of the grid */
-  kept(plain: PlainKept, completed: number): Kept;
+  readonly paysOff: boolean;
+  /** What a message brought of what a run kept (`BackwardTape.plain`). @param completed steps of the grid */
+  deserializeTape(plain: SerializedTape, completed: number): BackwardTape;
 }
 
 /** An adjoint as a message carries it. */
-export interface PlainAdjoint {
+export interface SerializedAdjoint {
   readonly name: string;
   readonly memory?: number;
 }

@@ -1,10 +1,10 @@
 /**
  * The backward pass of the continuous adjoint: from each saved state to the previous one, the ode of state and
- * adjoint (adjoint/backsolve.ts) is integrated backwards in time with the run's own scheme and step lengths.
+ * adjoint (adjoint/backsolve-equations.ts) is integrated backwards in time with the run's own scheme and step lengths.
  */
 import type {Gradient} from '../../adjoint/gradient.js';
-import type {AdjointSystem} from '../../adjoint/backsolve.js';
-import {adjointSystem, checkBacksolve} from '../../adjoint/backsolve.js';
+import type {AdjointSystem} from '../../adjoint/backsolve-equations.js';
+import {adjointSystem, checkBacksolve} from '../../adjoint/backsolve-equations.js';
 import {OptionError} from '../../errors.js';
 import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import {sizeOf} from '../../graph/node.js';
@@ -18,13 +18,13 @@ import type {Plan} from '../history/plan.js';
 import {readSpan} from '../history/plan.js';
 import type {Grid} from '../grid.js';
 import {readGrid} from '../grid.js';
-import type {Standing} from '../run-state.js';
-import type {Kept, Path, Run} from '../path.js';
+import type {ResumeState} from '../run-state.js';
+import type {BackwardTape, Path, Run} from '../path.js';
 import {run} from '../run.js';
-import type {Runnable} from '../runnable.js';
+import type {RunContext} from '../run-context.js';
 import {requireInverse} from '../algebraic.js';
 import {backsolveWarning} from '../warnings.js';
-import type {Adjoint, AdjointMethod, AskedStep, PreparedAdjoint} from './adjoint.js';
+import type {Adjoint, AdjointMethod, TracedRequest, PreparedAdjoint} from './adjoint.js';
 
 /** A state that comes back a tenth of its size away has one digit left, and the gradient made with it no more. */
 const defaultDrift = 0.1;
@@ -56,30 +56,32 @@ export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoi
 }
 
 /** The ode of state and adjoint is traced when a gradient is first asked for. */
-function backsolve(asked: AskedStep, drift: number): PreparedAdjoint {
+function backsolve(asked: TracedRequest, drift: number): PreparedAdjoint {
   let augmented: Augmented | undefined;
-  const wayBack = (prepared: Runnable, path: Path, warnings: string[]): WayBack =>
+  const wayBack = (prepared: RunContext, path: Path, warnings: string[]): WayBack =>
     new WayBack((augmented ??= augment(asked)), prepared, path, warnings, drift);
   return {
     run(prepared) {
       requireInverse(prepared);
       const done = run(prepared);
       const warnings = [...done.warnings, backsolveWarning(prepared.traced)];
-      const kept: Kept = {pull: (runnable, path, {states}) => wayBack(runnable, path, warnings).gradient(states)};
-      return {...done, warnings, kept};
+      const kept: BackwardTape = {
+        pull: (runnable, path, {states}) => wayBack(runnable, path, warnings).gradient(states),
+      };
+      return {...done, warnings, tape: kept};
     },
   };
 }
 
 /** State and adjoint, ready to run but for their values and times. */
 interface Augmented extends AdjointSystem {
-  readonly runnable: Omit<Runnable, 'initialValues' | 'parameterValues' | 't0' | 'h0'>;
+  readonly runnable: Omit<RunContext, 'initialValues' | 'parameterValues' | 't0' | 'h0'>;
   /** By parameter of its step, that of the run. */
   readonly source: readonly number[];
 }
 
-function augment({system, options, own, leaves, traced, engine}: AskedStep): Augmented {
-  const adjoint = adjointSystem(system, own, leaves, traced.parameters, traced);
+function augment({system, options, userBlocks, leaves, traced, engine}: TracedRequest): Augmented {
+  const adjoint = adjointSystem(system, userBlocks, leaves, traced.parameters, traced);
   const adaptive = options.plan?.control.kind === 'adaptive';
   const {start, step} = traceRun(
     adjoint.system,
@@ -121,16 +123,16 @@ const none = new Float64Array(0);
 class WayBack {
   /** (y, ȳ, p̄), with cotangents in units of the largest. */
   private readonly now: Float64Array;
-  /** Of the saved states, by the run's clock. */
+  /** Internal times of the saved states. */
   private readonly times: Float64Array;
   private taken = 0;
   private farthest = {share: 0, t: NaN};
-  private pace: Standing['pace'];
+  private pace: ResumeState['pace'];
   private readonly sizes: readonly {readonly offset: number; readonly size: number; readonly scale: number}[];
 
   constructor(
     private readonly augmented: Augmented,
-    private readonly runnable: Runnable,
+    private readonly runnable: RunContext,
     private readonly path: Pick<Path, 'states' | 'times'>,
     private readonly warnings: string[],
     private readonly drift: number,
@@ -241,8 +243,8 @@ class WayBack {
     });
     this.require(done, begin, end);
     this.taken += done.counters.steps;
-    this.pace = done.standing?.pace;
-    now.set((done.standing as Standing).x.subarray(0, now.length));
+    this.pace = done.resumeState?.pace;
+    now.set((done.resumeState as ResumeState).x.subarray(0, now.length));
   }
 
   private require({status, error}: Run, begin: number, end: number): void {
@@ -343,9 +345,12 @@ function reversed(grid: Grid, from: number, to: number): Grid {
   };
 }
 
-/** A run that goes on from a saved state has a gradient for all of it, and the continuous adjoint knows the motion's part alone. */
-function checkResumed({own, given}: AskedStep): void {
-  if (given.length > own.reduce((size, {shape}) => size + sizeOf(shape), 0))
+/**
+ * A run that goes on from a saved state has a gradient for all of it, and the continuous adjoint knows the motion's
+ * part alone.
+ */
+function checkResumed({userBlocks, initialValues}: TracedRequest): void {
+  if (initialValues.length > userBlocks.reduce((size, {shape}) => size + sizeOf(shape), 0))
     throw new OptionError(
       'bad-adjoint',
       'backsolveAdjoint: the saved state has blocks that cannot be integrated backwards. Start from its q and v, or y, only; or use implicitAdjoint().',

@@ -1,9 +1,10 @@
 /**
- * Gradients by tangents computed along with the simulation (adjoint/forward.ts), so that its steps need not be stored.
+ * Gradients by tangents computed along with the simulation (adjoint/gradient-from-tangents.ts), so that its steps need
+ * not be stored.
  */
-import {contract, unitDirections} from '../../adjoint/forward.js';
+import {contract, unitDirections} from '../../adjoint/gradient-from-tangents.js';
 import {StepRecord} from '../../adjoint/record.js';
-import type {Saved, StepHistory} from '../../adjoint/step-history.js';
+import type {SavedStates, StepHistory} from '../../adjoint/step-history.js';
 import type {Sensitivities} from '../../adjoint/sweep-forward.js';
 import {pushRows, SweepForward} from '../../adjoint/sweep-forward.js';
 import {TimedPush} from '../../adjoint/timed-push.js';
@@ -12,9 +13,9 @@ import {requireHistoryMemory} from '../checkpointer.js';
 import {restart} from '../history/integrator.js';
 import {savedCount} from '../history/plan.js';
 import {bytesPerNumber, fewerSaved, requireMemory} from '../memory.js';
-import type {Companion, Kept} from '../path.js';
+import type {BackwardRecorder, BackwardTape} from '../path.js';
 import {run} from '../run.js';
-import type {Runnable} from '../runnable.js';
+import type {RunContext} from '../run-context.js';
 import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
 
 /**
@@ -35,14 +36,14 @@ export const forward: PreparedAdjoint = {
   // A product with sensitivities is worth no thread.
   threads: {
     plain: {name},
-    gain: false,
-    kept: ({sensitivities}) => keptTangents(sensitivities ?? {count: 0, states: []}),
+    paysOff: false,
+    deserializeTape: ({sensitivities}) => keptTangents(sensitivities ?? {count: 0, states: []}),
   },
 };
 
 const method: AdjointMethod = {name, prepare: () => forward};
 
-function requireTangentMemory(prepared: Runnable): void {
+function requireTangentMemory(prepared: RunContext): void {
   requireHistoryMemory(prepared);
   const count = prepared.parameterValues.reduce((sum, {length}) => sum + length, prepared.initialValues.length);
   const saved = savedCount(prepared.options);
@@ -54,7 +55,12 @@ function requireTangentMemory(prepared: Runnable): void {
 }
 
 /** @param start the step that began the run */
-function alongside(prepared: Runnable, start: StepRecord, saved: Saved, history?: StepHistory): Companion {
+function alongside(
+  prepared: RunContext,
+  start: StepRecord,
+  saved: SavedStates,
+  history?: StepHistory,
+): BackwardRecorder {
   const {traced, compiled} = prepared;
   const directions = unitDirections(prepared);
   const push =
@@ -72,7 +78,7 @@ function alongside(prepared: Runnable, start: StepRecord, saved: Saved, history?
   return {
     // The tangents of a step take the place of its factor.
     record,
-    repeatable: true,
+    independentSteps: true,
     reach,
     finish(n, state) {
       reach(n, state);
@@ -82,9 +88,9 @@ function alongside(prepared: Runnable, start: StepRecord, saved: Saved, history?
 }
 
 /** Plain values already. */
-function keptTangents(sensitivities: Sensitivities): Kept {
+function keptTangents(sensitivities: Sensitivities): BackwardTape {
   return {
     pull: (prepared, _path, cotangents) => contract(prepared, sensitivities, cotangents),
-    plain: () => ({sensitivities}),
+    serialize: () => ({sensitivities}),
   };
 }

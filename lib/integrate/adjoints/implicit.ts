@@ -1,8 +1,8 @@
 /** The adjoint of the implicit function (equations.md §5), from the stored steps of a run or from checkpoints. */
-import {implicitBack} from '../../adjoint/implicit.js';
+import {implicitGridPull} from '../../adjoint/implicit-pull.js';
 import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import type {GridSteps} from '../checkpointer.js';
-import {keepSteps, keptStepsOf} from '../checkpointer.js';
+import {recordSteps, deserializeTape} from '../checkpointer.js';
 import {gridCall} from '../grid-call.js';
 import {adaptiveCall} from '../history/adaptive-call.js';
 import {run} from '../run.js';
@@ -11,7 +11,10 @@ import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
 /** 1 GiB: a quarter of what Node gives a process by default, and more than most browsers' pages may take. */
 const defaultMemory = 2 ** 30;
 
-/** Steps with a longer record take so long that what lies between them is not seen, and the record is not held between two runs either (adjoint/workspace.ts). */
+/**
+ * Steps with a longer record take so long that what lies between them is not seen, and the record is not held between
+ * two runs either (adjoint/record-memory.ts).
+ */
 const mostInOneCall = 2 ** 28;
 
 /**
@@ -31,16 +34,20 @@ export function implicitAdjoint(options: {readonly memory?: number} = {}): Adjoi
 
 const name = 'implicitAdjoint';
 
-const steps: GridSteps = {narrow: () => true, iterations: false, pull: implicitBack};
+const steps: GridSteps = {storesReduced: () => true, iterations: false, pull: implicitGridPull};
 
 export function implicit(memory: number): PreparedAdjoint {
   return {
-    run: prepared => run(prepared, keepSteps(memory, steps)),
+    run: prepared => run(prepared, recordSteps(memory, steps)),
     inOneCall(prepared, room) {
       const most = Math.min(memory, mostInOneCall);
       return prepared.options.plan === undefined ? gridCall(prepared, room, most) : adaptiveCall(prepared, room, most);
     },
-    threads: {plain: {name, memory}, gain: true, kept: (plain, completed) => keptStepsOf(plain, steps, completed)},
-    among: runs => implicit(memory / runs),
+    threads: {
+      plain: {name, memory},
+      paysOff: true,
+      deserializeTape: (plain, completed) => deserializeTape(plain, steps, completed),
+    },
+    sharedAmong: runs => implicit(memory / runs),
   };
 }

@@ -1,16 +1,16 @@
 /** Adjoints in messages between threads: those that work without tfjs. */
-import type {PlainAdjoint, PreparedAdjoint} from './adjoint.js';
+import type {SerializedAdjoint, PreparedAdjoint} from './adjoint.js';
 import {forward} from './forward.js';
 import {implicit} from './implicit.js';
 import {unrolled} from './unrolled.js';
 
-const sent: {readonly [name: string]: (plain: PlainAdjoint) => PreparedAdjoint} = {
+const sent: {readonly [name: string]: (plain: SerializedAdjoint) => PreparedAdjoint} = {
   implicitAdjoint: ({memory = Infinity}) => implicit(memory),
   unrolledAdjoint: () => unrolled,
   forwardSensitivity: () => forward,
 };
 
 /** What a message brought (`Threaded.plain`). */
-export function adjointOf(plain: PlainAdjoint): PreparedAdjoint {
+export function adjointOf(plain: SerializedAdjoint): PreparedAdjoint {
   return sent[plain.name](plain);
 }

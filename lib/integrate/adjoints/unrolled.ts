@@ -1,25 +1,29 @@
-/** The derivative of the performed Newton iterations (adjoint/unrolled.ts). */
-import {implicitBack} from '../../adjoint/implicit.js';
-import {checkExactMatrix, checkUnrollable, unrolledBack} from '../../adjoint/unrolled.js';
+/** The derivative of the performed Newton iterations (adjoint/unrolled-pull.ts). */
+import {implicitGridPull} from '../../adjoint/implicit-pull.js';
+import {checkExactMatrix, checkUnrollable, unrolledBack} from '../../adjoint/unrolled-pull.js';
 import {OptionError} from '../../errors.js';
 import type {GridSteps} from '../checkpointer.js';
-import {keepSteps, keptStepsOf} from '../checkpointer.js';
+import {recordSteps, deserializeTape} from '../checkpointer.js';
 import {run} from '../run.js';
 import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
 
 /** An explicit step has no iterations. */
 const steps: GridSteps = {
-  narrow: ({compiled}) => !compiled.implicit,
+  storesReduced: ({compiled}) => !compiled.implicit,
   iterations: true,
-  pull: context => (context.compiled.implicit ? unrolledBack : implicitBack)(context),
+  pull: context => (context.compiled.implicit ? unrolledBack : implicitGridPull)(context),
 };
 
 const name = 'unrolledAdjoint';
 
 export const unrolled: PreparedAdjoint = {
-  ownJacobians: true,
-  run: prepared => run(prepared, keepSteps(Infinity, steps)),
-  threads: {plain: {name}, gain: true, kept: (plain, completed) => keptStepsOf(plain, steps, completed)},
+  freshJacobians: true,
+  run: prepared => run(prepared, recordSteps(Infinity, steps)),
+  threads: {
+    plain: {name},
+    paysOff: true,
+    deserializeTape: (plain, completed) => deserializeTape(plain, steps, completed),
+  },
 };
 
 const method: AdjointMethod = {

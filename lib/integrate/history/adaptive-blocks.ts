@@ -1,6 +1,7 @@
 /**
- * Many adaptive steps in one call (adaptive-text.ts). A block ends before anything that it does not handle: a state that is
- * not finite, a step too short, the end of the run. The time loop (loop.ts) continues from there with single steps.
+ * Many adaptive steps in one call (emit-adaptive.ts). A block ends before anything that it does not handle: a state
+ * that is not finite, a step too short, the end of the run. The time loop (history-loop.ts) continues from there with
+ * single steps.
  */
 import {routinesOf} from '../../engine/routines.js';
 import {compile} from '../../routine/compile.js';
@@ -12,16 +13,16 @@ import type {StepExecutable} from '../../step/buffers.js';
 import {loadParameters} from '../../step/context.js';
 import {rowHeaderSize} from '../../step/block-layout.js';
 import {unjudged} from '../algebraic.js';
-import {Pace} from '../pace.js';
-import type {Runnable} from '../runnable.js';
-import type {AdaptiveParts, AdaptiveRoom} from './adaptive-text.js';
-import {attemptsRoutine} from './adaptive-text.js';
-import {errorPart, setTolerances} from './error-estimate.js';
-import type {AdaptivePace} from './pace.js';
+import {CallBatcher} from '../call-batcher.js';
+import type {RunContext} from '../run-context.js';
+import type {AdaptiveParts, AdaptiveRoom} from './emit-adaptive.js';
+import {attemptsRoutine} from './emit-adaptive.js';
+import {errorCallee, setTolerances} from './error-estimate.js';
+import type {AdaptiveController} from './step-size-controller.js';
 import type {Plan} from './plan.js';
 
 /** Nothing happens along these steps but attempts, which are all alike, and saved states. */
-export function isPlain(prepared: Runnable, plan: Plan): boolean {
+export function isPlain(prepared: RunContext, plan: Plan): boolean {
   const {redundancy, start, traced} = prepared;
   return (
     plan.absolute !== undefined
@@ -61,7 +62,7 @@ export function partsOfAttempts(executable: AttemptsExecutable, error: Part, jud
 
 /** Proposes and judges the steps of a block. */
 export class Judge {
-  pace: AdaptivePace | undefined;
+  pace: AdaptiveController | undefined;
   rejections = 0;
 
   /** @param control the numbers of the block */
@@ -71,7 +72,7 @@ export class Judge {
   propose(): boolean {
     const {pace, control} = this;
     const t = control[controlIndex.t];
-    if (pace === undefined || pace.done(t) || pace.exhausted) return false;
+    if (pace === undefined || pace.done(t) || pace.usedUpSteps) return false;
     const proposal = pace.propose(t);
     if (proposal === undefined) return false;
     control[controlIndex.h] = proposal.h;
@@ -95,8 +96,9 @@ export class Judge {
 
 export class AdaptiveBlocks {
   /**
-   * Attempts of all runs before there are blocks: their programs take some 50 ms to compile, which is gained back in about so many
-   * (0.7 µs each, its way back included, of Lotka–Volterra with a network), so a first call does not pay for them.
+   * Attempts of all runs before there are blocks: their programs take some 50 ms to compile, which is gained back in
+   * about so many (0.7 µs each, its way back included, of Lotka–Volterra with a network), so a first call does not pay
+   * for them.
    */
   static after = 2 ** 16;
 
@@ -116,16 +118,16 @@ export class AdaptiveBlocks {
   private readonly judge: Judge;
   private readonly run: () => void;
   /** Attempts in a block: between blocks a run is aborted and tells its progress. */
-  private readonly limit: Pace;
+  private readonly limit: CallBatcher;
 
   /** undefined where steps are taken one by one. */
-  static of(prepared: Runnable, plan: Plan): AdaptiveBlocks | undefined {
+  static of(prepared: RunContext, plan: Plan): AdaptiveBlocks | undefined {
     const {compiled} = prepared;
     if (!isPlain(prepared, plan) || !compiled.runsInBlocks || prepared.storage !== undefined) return undefined;
     return routinesOf(compiled.adaptiveSteps) === undefined ? undefined : new AdaptiveBlocks(prepared, plan);
   }
 
-  private constructor(prepared: Runnable, plan: Plan) {
+  private constructor(prepared: RunContext, plan: Plan) {
     const {compiled, traced} = prepared;
     const executable = compiled.adaptiveSteps;
     const routines = routinesOf(executable);
@@ -140,13 +142,13 @@ export class AdaptiveBlocks {
     ).map(name => executable.buffer(name));
     loadParameters(executable, prepared);
     const {onProgress, poll} = prepared.options;
-    this.limit = new Pace(onProgress !== undefined || poll !== undefined);
+    this.limit = new CallBatcher(onProgress !== undefined || poll !== undefined);
     this.control[controlIndex.every] = plan.saving.kind === 'steps' ? plan.saving.every : 0;
-    const arrays = {absolute: executable.buffer('blockAbsolute'), judged: executable.buffer('blockJudged')};
+    const arrays = {absolute: executable.buffer('blockAbsolute'), errorMask: executable.buffer('blockJudged')};
     setTolerances(arrays, plan, traced, this.control);
     this.judge = routines.once('judge', () => new Judge(this.control));
     this.run = routines.once('adaptive', () => {
-      const parts = partsOfAttempts(executable, errorPart(executable, arrays), this.judge.part);
+      const parts = partsOfAttempts(executable, errorCallee(executable, arrays), this.judge.part);
       return compile(attemptsRoutine(parts, this.places(executable)), routines.memory);
     });
   }
@@ -191,7 +193,7 @@ export class AdaptiveBlocks {
     t: number,
     state: Float64Array,
     boundaries: number,
-    pace: AdaptivePace,
+    pace: AdaptiveController,
     timesAhead: Float64Array | undefined,
   ): number {
     const {x, room, times, limit, judge} = this;
@@ -201,7 +203,7 @@ export class AdaptiveBlocks {
     if (!judge.propose()) return 0;
     x.set(state);
     this.set('boundaries', boundaries);
-    this.set('mostAttempts', Math.min(limit.most, room));
+    this.set('mostAttempts', Math.min(limit.maxSteps, room));
     const ahead = timesAhead?.length ?? 0;
     const given = Math.min(ahead, room);
     if (timesAhead !== undefined) times.set(given === ahead ? timesAhead : timesAhead.subarray(0, given));

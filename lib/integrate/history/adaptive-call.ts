@@ -1,6 +1,6 @@
 /**
- * A run of adaptive explicit steps that saves states at given times, and its way back, in one memory (run-call.ts), where it
- * takes no more steps than there is room for.
+ * A run of adaptive explicit steps that saves states at given times, and its way back, in one memory (run-call.ts),
+ * where it takes no more steps than there is room for.
  */
 import {addTo} from '../../adjoint/add-to.js';
 import {historyAdjoint} from '../../adjoint/timed-pull.js';
@@ -11,20 +11,21 @@ import type {BlockNumber} from '../../step/adaptive-block-layout.js';
 import {controlSize, controlIndex} from '../../step/adaptive-block-layout.js';
 import {parameterCotangent} from '../../step/parameter-names.js';
 import {rowHeaderSize} from '../../step/block-layout.js';
-import type {AskedCall, Room, RunCall} from '../run-call.js';
+import type {DeferredCall, MemoryArena, RunCall} from '../run-call.js';
 import {clear, parameterList} from '../run-call.js';
-import type {Runnable} from '../runnable.js';
+import type {RunContext} from '../run-context.js';
 import {startCall} from '../start-call.js';
 import {isPlain, Judge, partsOfAttempts} from './adaptive-blocks.js';
-import {attemptsRoutine} from './adaptive-text.js';
-import {errorPart, setTolerances} from './error-estimate.js';
-import {AdaptivePace} from './pace.js';
+import {attemptsRoutine} from './emit-adaptive.js';
+import {errorCallee, setTolerances} from './error-estimate.js';
+import {AdaptiveController} from './step-size-controller.js';
 import {stopsOf} from './plan.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
 /**
- * Room for so many times as many attempts as the last run took steps: some are refused, and steps become shorter in training.
+ * Room for so many times as many attempts as the last run took steps: some are refused, and steps become shorter in
+ * training.
  */
 const spare = 4;
 
@@ -33,7 +34,7 @@ const spare = 4;
  * @param memory bytes that the record of the steps may take
  * @returns undefined of a run that is not taken so
  */
-export function adaptiveCall(prepared: Runnable, room: Room, memory: number): AskedCall | undefined {
+export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: number): DeferredCall | undefined {
   const {
     compiled: known,
     traced,
@@ -81,10 +82,10 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
     arrays.times.set(times);
     after[0] = -1;
     if (first === 1) theta[0] = 1;
-    const tolerances = {absolute: arrays.absolute, judged: arrays.judged};
+    const tolerances = {absolute: arrays.absolute, errorMask: arrays.judged};
     setTolerances(tolerances, plan, traced, arrays.control);
     const judge = new Judge(arrays.control);
-    const parts = partsOfAttempts(forward, errorPart(forward, tolerances), judge.part);
+    const parts = partsOfAttempts(forward, errorCallee(forward, tolerances), judge.part);
     const attempts = compile(
       attemptsRoutine(parts, {
         control: arrays.control,
@@ -126,7 +127,7 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
         if (!begin.run()) return false;
         x.set(begin.next);
         if (first === 1) states.set(begin.next);
-        judge.pace = new AdaptivePace(control, power, false, grid.dt, plan.end, plan.most, stopsOf(plan));
+        judge.pace = new AdaptiveController(control, power, false, grid.dt, plan.end, plan.most, stopsOf(plan));
         set('t', grid.t0);
         set('boundaries', 0);
         set('mostAttempts', capacity);

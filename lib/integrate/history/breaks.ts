@@ -45,7 +45,7 @@ export function breakingRun<R extends Read>(
   return {read, run: breaks.restarts.length > 0 ? traced(read) : run};
 }
 
-/** The same with a jump by which what is carried can be made anew, whatever its time. */
+/** Adds a jump that makes the scheme's history anew, at any time. */
 function restarting<R extends Read>(read: R): R {
   const plan = read.plan as Plan;
   const breaks = {stops: none, restarts: Float64Array.of(read.grid.t0), jump: plan.events.length, jumps: none};

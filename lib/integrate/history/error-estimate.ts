@@ -10,12 +10,12 @@ import {controlIndex} from '../../step/adaptive-block-layout.js';
 import type {StepExecutable} from '../../step/buffers.js';
 import type {TracedStep} from '../../step/traced-step.js';
 import type {Status} from '../counters.js';
-import type {Integrator, Taken} from './integrator.js';
+import type {Integrator, CompletedStep} from './integrator.js';
 import type {StepControl} from '../control.js';
 import type {Plan} from './plan.js';
 
-export interface Estimated {
-  readonly steps: readonly Taken[];
+export interface EstimatedSteps {
+  readonly steps: readonly CompletedStep[];
   readonly error: number;
 }
 
@@ -28,7 +28,8 @@ export class ErrorEstimate {
   private readonly doubledJudges?: Uint8Array;
 
   /**
-   * @param ahead the start was made from the first step: of the scheme's own estimate, the change since, little is left there
+   * @param ahead the start was made from the first step: of the scheme's own estimate, the change since, little is left
+   *   there
    * @param unjudged components that are left out
    */
   constructor(
@@ -54,44 +55,51 @@ export class ErrorEstimate {
    * @param first there is no step before: the start, or what follows an event
    * @param unsure so it is, or the step before was refused
    */
-  attempt(x: Float64Array, t: number, h: number, end: number, first: boolean, unsure: boolean): Status | Estimated {
+  attempt(
+    x: Float64Array,
+    t: number,
+    h: number,
+    end: number,
+    first: boolean,
+    unsure: boolean,
+  ): Status | EstimatedSteps {
     const {integrator} = this;
     const status = integrator.take(x, t, h);
     if (status !== 'completed') return status;
-    const step = integrator.taken(x, t, h, end);
+    const step = integrator.completedStep(x, t, h, end);
     const {estimate} = integrator.stepper;
-    if (estimate === undefined || (first && this.ahead)) return this.doubled(step);
-    let error = this.share(estimate, 1, x, step.next, this.judged);
+    if (estimate === undefined || (first && this.ahead)) return this.doubleStep(step);
+    let error = this.ratioOf(estimate, 1, x, step.next, this.judged);
     // Of the first step after a start or a refused one stiffness may have made much of nothing.
-    if (error > 1 && unsure && integrator.stepper.estimateAgain(x))
-      error = this.share(estimate, 1, x, step.next, this.judged);
+    if (error > 1 && unsure && integrator.stepper.recomputeEstimate(x))
+      error = this.ratioOf(estimate, 1, x, step.next, this.judged);
     return {steps: [step], error};
   }
 
-  private doubled({t, h, end, x, next: once}: Taken): Status | Estimated {
+  private doubleStep({t, h, end, x, next: once}: CompletedStep): Status | EstimatedSteps {
     const {integrator} = this;
     const half = h / 2;
     const status = integrator.take(x, t, half);
     if (status !== 'completed') return status;
-    const first = integrator.taken(x, t, half, t + half);
+    const first = integrator.completedStep(x, t, half, t + half);
     const lasting = {...first, z: first.z?.slice()};
     const again = integrator.take(first.next, t + half, half);
     if (again !== 'completed') return again;
-    const second = integrator.taken(first.next, t + half, half, end);
+    const second = integrator.completedStep(first.next, t + half, half, end);
     const difference = once.map((value, i) => value - second.next[i]);
     return {
       steps: [lasting, second],
-      error: this.share(difference, 1 / (2 ** this.order - 1), x, second.next, this.doubledJudges),
+      error: this.ratioOf(difference, 1 / (2 ** this.order - 1), x, second.next, this.doubledJudges),
     };
   }
 
-  private share(error: Float64Array, c: number, x: Float64Array, next: Float64Array, judged?: Uint8Array): number {
-    return errorShare(error, c, x, next, this.absolute, this.control, judged);
+  private ratioOf(error: Float64Array, c: number, x: Float64Array, next: Float64Array, judged?: Uint8Array): number {
+    return errorRatio(error, c, x, next, this.absolute, this.control, judged);
   }
 }
 
 /** The norm of c·error in units of the tolerance; of what is judged, where not everything is. */
-export function errorShare(
+export function errorRatio(
   error: Float64Array,
   c: number,
   x: Float64Array,
@@ -113,10 +121,10 @@ export function errorShare(
   }
   if (norm === undefined || shares === undefined) return Math.sqrt(sum / Math.max(count, 1));
   // An error that is not finite is told as such, whatever is made of it.
-  return sum < Infinity ? ownNorm(norm, shares.subarray(0, count)) : Infinity;
+  return sum < Infinity ? customNorm(norm, shares.subarray(0, count)) : Infinity;
 }
 
-function ownNorm(norm: ErrorNorm, shares: Float64Array): number {
+function customNorm(norm: ErrorNorm, shares: Float64Array): number {
   const size: unknown = norm(shares);
   if (typeof size !== 'number' || !(size >= 0))
     throw new OptionError('bad-control', `adaptive: norm must return a number of at least 0, not ${shown(size)}.`);
@@ -129,15 +137,15 @@ type ErrorNorm = NonNullable<StepControl['norm']>;
 export interface ErrorArrays {
   readonly absolute: Float64Array;
   /** 1 for every component that the error is estimated of. */
-  readonly judged: Float64Array;
+  readonly errorMask: Float64Array;
 }
 
 /** The error of an attempt as part of a routine, of (rtol, judged components). */
-export function errorPart(executable: StepExecutable<string>, {absolute, judged}: ErrorArrays): Part {
+export function errorCallee(executable: StepExecutable<string>, {absolute, errorMask}: ErrorArrays): Part {
   const [error, x, next] = (['E', 'x', 'next'] as const).map(name => executable.buffer(name));
-  const places = [error, x, next, absolute, judged].map(({byteOffset}) => byteOffset);
+  const places = [error, x, next, absolute, errorMask].map(({byteOffset}) => byteOffset);
   const run = (rtol: number): number =>
-    errorShare(error, 1, x, next, absolute, {rtol, norm: norms.get(absolute)}, judged);
+    errorRatio(error, 1, x, next, absolute, {rtol, norm: norms.get(absolute)}, errorMask);
   return {
     run,
     returns: true,
@@ -162,18 +170,18 @@ const norms = new WeakMap<Float64Array, ErrorNorm>();
 
 /** Sets what is the same for all attempts along a plan. @param control the numbers of a block */
 export function setTolerances(
-  {absolute, judged}: ErrorArrays,
+  {absolute, errorMask}: ErrorArrays,
   {control: {rtol, norm}, absolute: asked}: Plan,
   {errorInfo}: TracedStep,
   control: Float64Array,
 ): void {
   absolute.set(asked ?? []);
-  judged.set(errorInfo?.errorMask ?? judged.fill(1));
+  errorMask.set(errorInfo?.errorMask ?? errorMask.fill(1));
   control[controlIndex.rtol] = rtol;
   if (norm === undefined) norms.delete(absolute);
   else norms.set(absolute, norm);
   const count = Math.max(
-    judged.reduce((sum, one) => sum + one, 0),
+    errorMask.reduce((sum, one) => sum + one, 0),
     1,
   );
   // None are counted for a norm of one's own, which is a function of JavaScript.

@@ -14,7 +14,10 @@ export interface Motion {
   slope(x: Float64Array, t: number): Float64Array;
 }
 
-/** Below these a norm says nothing of the motion; the length then taken (their d₀, d₁ < 10⁻⁵, h = 10⁻⁶, and max(d₁, d₂) ≤ 10⁻¹⁵). */
+/**
+ * Below these a norm says nothing of the motion; the length then taken (their d₀, d₁ < 10⁻⁵, h = 10⁻⁶, and max(d₁, d₂)
+ * ≤ 10⁻¹⁵).
+ */
 const smallestNorm = 1e-5;
 const blindLength = 1e-6;
 const noDerivative = 1e-15;

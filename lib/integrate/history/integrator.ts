@@ -8,16 +8,16 @@ import type {StepRecord} from '../../adjoint/record.js';
 import type {StepExecutable} from '../../step/buffers.js';
 import {loadParameters} from '../../step/context.js';
 import type {HistoryProgram} from '../../step/history-programs.js';
-import type {Runnable} from '../runnable.js';
+import type {RunContext} from '../run-context.js';
 import {startRun} from '../start.js';
 import type {Counters, Status} from '../counters.js';
 import {Stepper} from '../stepper.js';
 
 /** A step that was taken: its ends, and the unknown that made it. */
-export interface Taken {
+export interface CompletedStep {
   readonly t: number;
   readonly h: number;
-  /** Its end, exactly as it is reported: t + h may round. */
+  /** The end of the step, exactly as it is reported: t + h may round. */
   readonly end: number;
   readonly x: Float64Array;
   readonly z?: Float64Array;
@@ -30,17 +30,17 @@ export interface Taken {
 const bufferNames = ['x', 'z', 'next', 't', 'h', 'theta', 'inside'] as const;
 const programNames = ['between', 'dense', 'watch', 'events'] as const;
 
-interface Along {
+interface Interpolation {
   readonly executable: StepExecutable<HistoryProgram>;
   readonly buffers: {readonly [name in (typeof bufferNames)[number]]?: Float64Array};
   readonly programs: {readonly [name in (typeof programNames)[number]]?: () => void};
 }
 
-/** By executable: every run asks for them, each by its name. */
-const known = new WeakMap<StepExecutable<HistoryProgram>, Along>();
+/** Interpolation of each executable, made once. */
+const interpolations = new WeakMap<StepExecutable<HistoryProgram>, Interpolation>();
 
-function found(executable: StepExecutable<HistoryProgram>): Along {
-  let along = known.get(executable);
+function interpolationOf(executable: StepExecutable<HistoryProgram>): Interpolation {
+  let along = interpolations.get(executable);
   if (along === undefined) {
     along = {
       executable,
@@ -49,7 +49,7 @@ function found(executable: StepExecutable<HistoryProgram>): Along {
         programNames.map(name => [name, executable.has(name) ? executable.program(name) : undefined]),
       ),
     };
-    known.set(executable, along);
+    interpolations.set(executable, along);
   }
   return along;
 }
@@ -58,16 +58,18 @@ export class Integrator {
   readonly state: Float64Array;
   /** The step that began the run. */
   start: StepRecord;
-  /** What the present start was made of, until the run goes on from it: the user's blocks, and whether a jump made them. */
+  /**
+   * What the present start was made of, until the run goes on from it: the user's blocks, and whether a jump made them.
+   */
   private begun: {readonly given: Float64Array; readonly jumped: boolean} | undefined;
   readonly stepper: Stepper;
-  private ownAlong: Along | undefined;
+  private cachedInterpolation: Interpolation | undefined;
   private readonly passing: boolean;
   private readonly ownSize: number;
 
   /** @param repeatable no step depends on those before it but through the state */
   constructor(
-    private readonly prepared: Runnable,
+    private readonly prepared: RunContext,
     readonly counters: Counters,
     repeatable: boolean,
   ) {
@@ -81,14 +83,17 @@ export class Integrator {
     this.ownSize = prepared.start.traced.inputs.x.size;
   }
 
-  /** Compiled and loaded for the first state that is looked at between or beside steps: blocks of steps have programs of their own. */
-  private get along(): Along {
-    if (this.ownAlong === undefined) {
+  /**
+   * Compiled and loaded for the first state that is looked at between or beside steps: blocks of steps have programs of
+   * their own.
+   */
+  private get along(): Interpolation {
+    if (this.cachedInterpolation === undefined) {
       const executable = historyForward(this.prepared);
       loadParameters(executable, this.prepared);
-      this.ownAlong = found(executable);
+      this.cachedInterpolation = interpolationOf(executable);
     }
-    return this.ownAlong;
+    return this.cachedInterpolation;
   }
 
   /** The user's blocks of a state. */
@@ -102,15 +107,18 @@ export class Integrator {
     return this.stepper.attempt(t, h);
   }
 
-  /** The step last taken, from x. What an explicit one keeps beside its state is much, and stands in `z` only until the next one is taken, where there are no events. */
-  taken(x: Float64Array, t: number, h: number, end: number): Taken {
+  /**
+   * The step last taken, from x. What an explicit one keeps beside its state is much, and stands in `z` only until the
+   * next one is taken, where there are no events.
+   */
+  completedStep(x: Float64Array, t: number, h: number, end: number): CompletedStep {
     const {stepper, passing, state} = this;
     const z = passing ? stepper.z : stepper.z?.slice();
-    return {t, h, end, x, z, inside: stepper.inside?.slice(), next: state.slice()};
+    return {t, h, end, x, z, inside: stepper.interpolant?.slice(), next: state.slice()};
   }
 
   /** Loads a step for dense output. */
-  load({t, h, x, z, inside, next}: Taken): void {
+  load({t, h, x, z, inside, next}: CompletedStep): void {
     const {buffers, programs} = this.along;
     buffers.x?.set(x);
     if (z !== undefined) buffers.z?.set(z);
@@ -129,8 +137,10 @@ export class Integrator {
     return executable.buffer('D');
   }
 
-  /** The events' functions at θ of the step that is loaded, and their derivatives by θ; the executable's own buffers. */
-  watch(theta: number): {readonly g: Float64Array; readonly dg: Float64Array} {
+  /**
+   * The events' functions at θ of the step that is loaded, and their derivatives by θ; the executable's own buffers.
+   */
+  eventsOnDense(theta: number): {readonly g: Float64Array; readonly dg: Float64Array} {
     const {executable, buffers, programs} = this.along;
     buffers.theta?.fill(theta);
     programs.watch?.();
@@ -173,7 +183,10 @@ export class Integrator {
     this.begun = undefined;
   }
 
-  /** The start made anew for a first step of length h, where it is the present state and depends on that: as a new array, and whether a jump made it. */
+  /**
+   * The start made anew for a first step of length h, where it is the present state and depends on that: as a new
+   * array, and whether a jump made it.
+   */
   startAgain(t: number, h: number): {readonly x: Float64Array; readonly jumped: boolean} | undefined {
     const {begun, prepared} = this;
     if (begun === undefined || prepared.start.traced.usesTrialStep !== true) return undefined;
@@ -187,18 +200,18 @@ export class Integrator {
   }
 
   /** Takes transition n of a step history again. */
-  repeat(history: StepHistory, n: number): Status {
+  recompute(history: StepHistory, n: number): Status {
     const [t, h] = [history.t[n], history.h[n]];
     const moment = history.jumps.get(n);
     if (moment === undefined) return this.stepper.attempt(t, h);
-    this.jump(history.moments[moment], t, h, false);
+    this.jump(history.eventTimes[moment], t, h, false);
     return 'completed';
   }
 }
 
 /** The start of a run from another state: what follows a jump that was made before. */
 export function restart(
-  prepared: Runnable,
+  prepared: RunContext,
   counters: Counters,
 ): (given: Float64Array, t: number, h: number) => {x: Float64Array; record: StepRecord} {
   return (given, t, h) => startRun({...prepared, initialValues: given, t0: t, h0: h}, counters, 'taken');

@@ -4,10 +4,13 @@
  * and the event's time an exact function of the preceding run.
  */
 import type {Failure} from '../counters.js';
-import type {Integrator, Taken} from './integrator.js';
+import type {Integrator, CompletedStep} from './integrator.js';
 import type {Crossing} from './watch.js';
 
-/** The dense output's place is good to the scheme's order, and a few secants follow; where the function is flat bisection goes on to the rounding, in 60. */
+/**
+ * The dense output's place is good to the scheme's order, and a few secants follow; where the function is flat
+ * bisection goes on to the rounding, in 60.
+ */
 const mostSteps = 100;
 
 /** Lengths this close in share of the step give differences of the event's function that are rounding, and no slope. */
@@ -16,13 +19,13 @@ const tooClose = 1e-7;
 /** What is left at a zero, in share of the step's length, where the function's own rounding allows no less. */
 const roundingShare = 1e-6;
 
-export type Located = {readonly step: Taken} | {readonly failed: Failure} | 'none';
+export type Located = {readonly step: CompletedStep} | {readonly failed: Failure} | 'none';
 
 /**
  * @param tolerance of the event's time
  * @returns 'none' where the scheme's own states do not reach zero: the dense output grazed it
  */
-export function locate(integrator: Integrator, whole: Taken, crossing: Crossing, tolerance: number): Located {
+export function locate(integrator: Integrator, whole: CompletedStep, crossing: Crossing, tolerance: number): Located {
   const {t, h: H, x} = whole;
   const sign = crossing.rising ? -1 : 1;
   let [low, high] = [crossing.low * H, crossing.high * H];
@@ -65,6 +68,6 @@ export function locate(integrator: Integrator, whole: Taken, crossing: Crossing,
   return found(integrator, whole, h);
 }
 
-function found(integrator: Integrator, {t, h: H, x, end}: Taken, h: number): Located {
-  return {step: integrator.taken(x, t, h, h === H ? end : t + h)};
+function found(integrator: Integrator, {t, h: H, x, end}: CompletedStep, h: number): Located {
+  return {step: integrator.completedStep(x, t, h, h === H ? end : t + h)};
 }

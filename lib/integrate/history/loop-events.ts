@@ -1,15 +1,16 @@
 /**
- * Events of a run with steps of its own: where a step meets the zero of an event's function it is cut short there, and what happens at that
- * time happens in the order of the events' numbers, with the events that jumps bring about. The loop (loop.ts) takes the steps.
+ * Events of a run with steps of its own: where a step meets the zero of an event's function it is cut short there, and
+ * what happens at that time happens in the order of the events' numbers, with the events that jumps bring about. The
+ * loop (history-loop.ts) takes the steps.
  */
 import {fixedTime, type StepHistory} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';
 import type {Counters, Failure, Status} from '../counters.js';
-import type {Standing} from '../run-state.js';
-import type {Integrator, Taken} from './integrator.js';
+import type {ResumeState} from '../run-state.js';
+import type {Integrator, CompletedStep} from './integrator.js';
 import {locate, type Located} from './locate.js';
-import type {Pace} from './pace.js';
-import {smallestStep} from './pace.js';
+import type {StepSizeController} from './step-size-controller.js';
+import {minStep} from './step-size-controller.js';
 import type {PlannedEvent} from './plan.js';
 import type {EventLog} from './records.js';
 import type {Saver} from './saver.js';
@@ -19,12 +20,15 @@ import {crossings, touch} from './watch.js';
 /** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
 const still = 64 * Number.EPSILON;
 
-/** A function of time jumps within a millionth of the distance of its samples (system/signal.ts): this share of it, or of the step, is the same time. */
+/**
+ * A function of time jumps within a millionth of the distance of its samples (system/signal.ts): this share of it, or
+ * of the step, is the same time.
+ */
 const sampleShare = 1e-5;
 
 /** A step that ends at an event, and what it shows of the events. */
 interface Cut {
-  readonly step: Taken;
+  readonly step: CompletedStep;
   readonly crossing: Crossing;
   readonly watch: Watch;
 }
@@ -36,20 +40,20 @@ export interface EventfulLoop {
   readonly saver: Saver;
   readonly log: EventLog;
   readonly counters: Counters;
-  readonly pace: Pace;
+  readonly controller: StepSizeController;
   /** Length of the first step. */
   readonly dt: number;
   readonly t: number;
   /** Transitions in the step history. */
   readonly count: number;
   /** The event whose time is the present one. */
-  readonly moment: number | undefined;
+  readonly eventTime: number | undefined;
   /** Where functions of time jump, ascending. */
   readonly jumps: Float64Array;
   status: Status;
   error: StiffgradError | undefined;
   /** A step becomes part of the step history; with an event, its end is that event's time. */
-  commit(step: Taken, event?: number, least?: number): void;
+  commit(step: CompletedStep, event?: number, least?: number): void;
   jump(event: number, before: Float64Array): void;
   /** The end of a step that `saveAt` counts. */
   boundary(): void;
@@ -61,7 +65,7 @@ export class LoopEvents {
   private settled = new Set<number>();
   /** The side of zero on which each event's function is at present: 0 where it is not known, or counts as zero. */
   private sides: Int8Array;
-  /** Of those settled, the ones whose jump is to have ended their crossing. */
+  /** Settled events whose jump must have ended their crossing. */
   private jumped = new Set<number>();
 
   constructor(
@@ -72,14 +76,14 @@ export class LoopEvents {
   }
 
   /** Where a run stands that goes on from another's end; it may have fewer events than that one. */
-  goOn({settled, jumped}: Pick<Standing, 'settled' | 'jumped'>): void {
+  goOn({settled, jumped}: Pick<ResumeState, 'settled' | 'jumped'>): void {
     const known = (events: readonly number[] = []): Set<number> =>
       new Set(events.filter(event => event < this.events.length));
     this.settled = known(settled);
     this.jumped = known(jumped);
   }
 
-  get standing(): Pick<Standing, 'settled' | 'jumped'> {
+  get standing(): Pick<ResumeState, 'settled' | 'jumped'> {
     return {settled: this.atZero, jumped: [...this.jumped]};
   }
 
@@ -93,7 +97,7 @@ export class LoopEvents {
   }
 
   /** After a step that became part of the history. */
-  passed(step: Taken): void {
+  passed(step: CompletedStep): void {
     if (this.settled.size > 0)
       this.settled = new Set([...this.settled].filter(other => this.isStillSettled(other, step)));
     if (this.jumped.size > 0) this.jumped = new Set();
@@ -103,11 +107,14 @@ export class LoopEvents {
   private readonly tolerance = (event: number): number =>
     Math.max(
       this.events[event].tolerance ?? 0,
-      2 * Number.EPSILON * Math.max(Math.abs(this.loop.t), this.loop.pace.length),
+      2 * Number.EPSILON * Math.max(Math.abs(this.loop.t), this.loop.controller.length),
     );
 
-  /** Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is noted. */
-  cutShort(step: Taken): boolean {
+  /**
+   * Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is
+   * noted.
+   */
+  cutShort(step: CompletedStep): boolean {
     const {integrator} = this.loop;
     const watch = this.crossingsIn(step);
     for (const event of watch.begun) if (this.events[event].then === 'jump') this.loop.log.begins(event, step.t);
@@ -135,10 +142,10 @@ export class LoopEvents {
   }
 
   /**
-   * The first of the crossings that end a step early, and the step that ends there. The order on the dense output may be another
-   * than that of the scheme's own states: what crosses in the shorter step comes before its end.
+   * The first of the crossings that end a step early, and the step that ends there. The order on the dense output may
+   * be another than that of the scheme's own states: what crosses in the shorter step comes before its end.
    */
-  private firstCut(step: Taken, watch: Watch): Cut | {readonly failed: Failure} | undefined {
+  private firstCut(step: CompletedStep, watch: Watch): Cut | {readonly failed: Failure} | undefined {
     let cut: Cut | undefined;
     let [within, whole] = [watch, step];
     for (let k = 0; k < this.events.length; k++) {
@@ -153,7 +160,7 @@ export class LoopEvents {
   }
 
   private located(
-    step: Taken,
+    step: CompletedStep,
     found: readonly Crossing[],
     except: number | undefined,
   ): Omit<Cut, 'watch'> | {readonly failed: Failure} | undefined {
@@ -166,15 +173,15 @@ export class LoopEvents {
     return undefined;
   }
 
-  private stepTo(step: Taken, crossing: Crossing): Located {
-    if (crossing.high === 0 || crossing.theta * step.h <= smallestStep(step.t)) return {step: this.instantStep(step)};
+  private stepTo(step: CompletedStep, crossing: Crossing): Located {
+    if (crossing.high === 0 || crossing.theta * step.h <= minStep(step.t)) return {step: this.instantStep(step)};
     if (crossing.theta === 1) return {step};
     if (crossing.least === fixedTime) return this.until(step, crossing.theta);
     return locate(this.loop.integrator, step, crossing, this.tolerance(crossing.event));
   }
 
-  /** Those of a step. The time of one whose function jumps is that of the function of time that jumps, or has no derivative that is known. */
-  private crossingsIn(step: Taken): Watch {
+  /** The events of a step. The time of one whose function jumps is that of the jump, or has no known derivative. */
+  private crossingsIn(step: CompletedStep): Watch {
     const {events, tolerance, settled, sides, rounding} = this;
     const watch = crossings(this.loop.integrator, events, step, settled, sides, tolerance, rounding);
     return {
@@ -185,7 +192,7 @@ export class LoopEvents {
     };
   }
 
-  private timed(crossing: Crossing, {t, h}: Taken): Crossing {
+  private timed(crossing: Crossing, {t, h}: CompletedStep): Crossing {
     const {jumps} = this.loop;
     const at = t + crossing.theta * h;
     const near = jumps.findIndex((time, i) => {
@@ -197,32 +204,32 @@ export class LoopEvents {
   }
 
   /** A step that is a part of one. */
-  private until(step: Taken, theta: number): Located {
+  private until(step: CompletedStep, theta: number): Located {
     const {integrator} = this.loop;
     const {t, h, x} = step;
     if (theta === 1) return {step};
     const status = integrator.take(x, t, theta * h);
     if (status !== 'completed') return {failed: status as Failure};
-    return {step: integrator.taken(x, t, theta * h, t + theta * h)};
+    return {step: integrator.completedStep(x, t, theta * h, t + theta * h)};
   }
 
   /** An event that its own jump began with, in the same step, and that time or velocity no longer resolve. */
-  private unresolved({end, next}: Taken, {event, rising}: Crossing): StiffgradError | undefined {
-    const {log, integrator, pace} = this.loop;
+  private unresolved({end, next}: CompletedStep, {event, rising}: Crossing): StiffgradError | undefined {
+    const {log, integrator, controller} = this.loop;
     const {settled} = this;
     const rate = integrator.events(next, end).rates[event];
     return (
-      log.unresolved(event, end, pace.length)
+      log.unresolved(event, end, controller.length)
       ?? (settled.has(event) && (rising ? rate <= 0 : rate >= 0) ? log.chatter(event, end) : undefined)
     );
   }
 
   /** A jump that leaves its event to go on through zero ends the run with its error. */
-  private refuseSticking(step: Taken, found: readonly Crossing[]): void {
+  private refuseSticking(step: CompletedStep, found: readonly Crossing[]): void {
     if (this.jumped.size === 0) return;
     this.loop.integrator.load(step);
-    const start = this.loop.integrator.watch(0).dg.slice();
-    const end = this.loop.integrator.watch(1).g;
+    const start = this.loop.integrator.eventsOnDense(0).dg.slice();
+    const end = this.loop.integrator.eventsOnDense(1).g;
     for (const event of this.jumped) {
       const {direction} = this.events[event];
       const through = (direction !== 'rising' && end[event] < 0) || (direction !== 'falling' && end[event] > 0);
@@ -241,12 +248,16 @@ export class LoopEvents {
   }
 
   /** Notes the crossings of events that only record. */
-  private note(found: readonly Pick<Crossing, 'event' | 'theta' | 'rising' | 'least'>[], step: Taken): Set<number> {
+  private note(
+    found: readonly Pick<Crossing, 'event' | 'theta' | 'rising' | 'least'>[],
+    step: CompletedStep,
+  ): Set<number> {
     const noted = new Set<number>();
     const recorded = found.filter(({event}) => this.events[event].then === 'record');
     if (recorded.length > 0) this.loop.integrator.load(step);
     for (const {event, theta: place, rising, least} of recorded) {
-      // The slopes of dense output between ends that rounding alone tells apart are rounding themselves; at an end they are the motion's.
+      // The slopes of dense output between ends that rounding alone tells apart are rounding themselves; at an end they
+      // are the motion's.
       const theta = Math.abs(step.h) <= this.simultaneous(event) ? 1 : place;
       const t = theta === 1 ? step.end : step.t + theta * step.h;
       if (theta === 1) noted.add(event);
@@ -254,7 +265,7 @@ export class LoopEvents {
       if (this.isRecorded(event, t, rising)) continue;
       const x = theta === 1 ? step.next : this.loop.integrator.dense(theta);
       this.loop.log.note(t, event, rising, x, x);
-      this.loop.history.note(this.loop.count, event, theta, least / step.h);
+      this.loop.history.recordEvent(this.loop.count, event, theta, least / step.h);
       this.recorded.set(event, {t, rising});
     }
     return noted;
@@ -269,14 +280,14 @@ export class LoopEvents {
   }
 
   /**
-   * Notes what only records and is zero where a step ends, but for rounding. Its time is its own, and its state that before any jump of
-   * others there: a jump may move its function away.
+   * Notes what only records and is zero where a step ends, but for rounding. Its time is its own, and its state that
+   * before any jump of others there: a jump may move its function away.
    */
-  private noteAtEnd(ready: readonly number[], step: Taken, noted: Set<number>): void {
+  private noteAtEnd(ready: readonly number[], step: CompletedStep, noted: Set<number>): void {
     const due = ready.filter(event => this.events[event].then === 'record');
     if (due.length === 0) return;
     this.loop.integrator.load(step);
-    const [start, end] = [0, 1].map(theta => this.loop.integrator.watch(theta).dg.slice());
+    const [start, end] = [0, 1].map(theta => this.loop.integrator.eventsOnDense(theta).dg.slice());
     const found = due.map(event => ({
       event,
       theta: 1,
@@ -287,15 +298,15 @@ export class LoopEvents {
   }
 
   /** The shortest step there is: from one event to another at the same time, or to the same again. */
-  private instantStep({t, x}: Pick<Taken, 't' | 'x'>): Taken {
-    const h = Number.EPSILON * Math.max(Math.abs(t), this.loop.pace.length);
+  private instantStep({t, x}: Pick<CompletedStep, 't' | 'x'>): CompletedStep {
+    const h = Number.EPSILON * Math.max(Math.abs(t), this.loop.controller.length);
     this.loop.integrator.take(x, t, h);
-    return this.loop.integrator.taken(x, t, h, t + h);
+    return this.loop.integrator.completedStep(x, t, h, t + h);
   }
 
   /** A step that ends at an event, and everything that happens there. */
   private end({step, crossing: {event, rising, least, jumps}, watch}: Cut, whole: number): void {
-    const {integrator, pace} = this.loop;
+    const {integrator, controller} = this.loop;
     const noted = this.note(
       watch.found.filter(({event: other}) => other !== event),
       step,
@@ -308,14 +319,17 @@ export class LoopEvents {
     this.loop.commit(step, first, first === event ? least / whole : 0);
     this.sides = watch.sides;
     this.happen(queue, first, noted, jumps ? event : undefined, other => (other === event ? rising : this.rates[other] > 0)); // prettier-ignore
-    if (this.loop.status === 'completed' && pace.interrupt(this.loop.t)) this.loop.boundary();
-    if (this.loop.status === 'event') this.loop.saver.finish(this.loop.t, true, this.loop.moment);
+    if (this.loop.status === 'completed' && controller.interrupt(this.loop.t)) this.loop.boundary();
+    if (this.loop.status === 'event') this.loop.saver.finish(this.loop.t, true, this.loop.eventTime);
   }
 
   /** The events' rates along the motion, where they were last looked at. */
   private rates: Float64Array = new Float64Array(0);
 
-  /** Events whose function is zero now and leaves zero in their direction: those not in `fired`, or that had been leaving zero otherwise. */
+  /**
+   * Events whose function is zero now and leaves zero in their direction: those not in `fired`, or that had been
+   * leaving zero otherwise.
+   */
   private present(t: number, fired: ReadonlySet<number>, leaving: ReadonlySet<number>): number[] {
     const {e, rates} = this.loop.integrator.events(this.loop.integrator.state, t);
     this.rates = rates;
@@ -327,7 +341,7 @@ export class LoopEvents {
   }
 
   /** What counts as zero where a step begins does so at its end, too, if the two are the same time but for rounding. */
-  private isStillSettled(event: number, {h}: Taken): boolean {
+  private isStillSettled(event: number, {h}: CompletedStep): boolean {
     return this.settled.has(event) && Math.abs(h) <= this.simultaneous(event);
   }
 
@@ -338,17 +352,19 @@ export class LoopEvents {
 
   /** Times this close differ by rounding. */
   private get rounding(): number {
-    return smallestStep(Math.max(Math.abs(this.loop.t), this.loop.pace.length));
+    return minStep(Math.max(Math.abs(this.loop.t), this.loop.controller.length));
   }
 
   /** An event has happened. @param after the state that it made */
   private told(event: number, rising: boolean, before: Float64Array, after = before): void {
-    const {log, history, t, moment} = this.loop;
+    const {log, history, t, eventTime} = this.loop;
     log.note(t, event, rising, before, after);
-    history.happened.push(moment);
+    history.occurred.push(eventTime);
   }
 
-  /** All that happens at the present time: events in the order of their numbers, and those that their jumps bring about. */
+  /**
+   * All that happens at the present time: events in the order of their numbers, and those that their jumps bring about.
+   */
   private happen(
     queue: number[],
     first: number,
@@ -396,7 +412,8 @@ export class LoopEvents {
     }
     const {e, rates} = integrator.events(integrator.state, this.loop.t);
     const changed = (j: number): boolean => fired.has(j) || e[j] !== reached[j];
-    // What fired is zero as far as it was then, unless a jump has moved it away. What has jumped through zero is not zero.
+    // What fired is zero as far as it was then, unless a jump has moved it away. What has jumped through zero is not
+    // zero.
     const left = (j: number): number => (fired.has(j) && j !== jumped ? 2 * Math.abs(reached[j]) : 0);
     const isZero = (j: number): boolean => Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j));
     this.settled = new Set(events.flatMap((_, j) => (changed(j) && isZero(j) ? [j] : [])));

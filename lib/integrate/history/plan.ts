@@ -6,8 +6,8 @@ import {toUserTime} from '../../step/time-direction.js';
 import type {Event} from '../../system/events.js';
 import type {StepControl} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
-import type {Resumption, RunState} from '../run-state.js';
-import {resumptionOf} from '../run-state.js';
+import type {ResumeOptions, RunState} from '../run-state.js';
+import {resumeOptionsOf} from '../run-state.js';
 import {gridStep, nearestEnd, readEvery, readEnd, readGrid, requireOrder, takenFor} from '../grid.js';
 
 /** Which steps are saved; or at which times. */
@@ -27,7 +27,7 @@ export interface PlannedEvent {
 /** Plain values: what the time loop reads; times are the clock's. */
 export interface Plan {
   readonly control: StepControl;
-  /** Of adaptive steps: the absolute tolerance of every component of the user's blocks. */
+  /** The absolute tolerance of every component of the user's blocks, for adaptive steps. */
   readonly absolute?: Float64Array;
   readonly events: readonly PlannedEvent[];
   readonly saving: Saving;
@@ -36,13 +36,13 @@ export interface Plan {
   /** Accepted steps at most. */
   readonly most: number;
   /**
-   * Of adaptive steps along a path of noise: a refused step is tried with half its length, and its end is met by a later one. What was
-   * seen of the path is not left out of it for being inconvenient (Gaines & Lyons 1997; Foster & Jelinčič 2023). Steps end at the times
-   * that are saved, since states between lie on lines.
+   * Set for adaptive steps along a path of noise: a rejected step is tried with half its length, and its end is met by a
+   * later one. What was seen of the path is not left out of it for being inconvenient (Gaines & Lyons 1997; Foster &
+   * Jelinčič 2023). Steps end at the times that are saved, since states between lie on lines.
    */
   readonly revisits?: true;
-  /** Of a run that goes on from a saved state. */
-  readonly resume?: Resumption;
+  /** Present in a run that resumes from a saved state. */
+  readonly resume?: ResumeOptions;
   /** What the functions of time that the steps read are not smooth at. */
   readonly breaks?: PlannedBreaks;
 }
@@ -51,7 +51,10 @@ export interface Plan {
 export interface PlannedBreaks {
   /** Adaptive steps end there. */
   readonly stops: Float64Array;
-  /** Those of them where what the scheme carries is made anew, by the jump of this number; none where it carries nothing. */
+  /**
+   * Those of them where what the scheme carries is made anew, by the jump of this number; none where it carries
+   * nothing.
+   */
   readonly restarts: Float64Array;
   readonly jump: number;
   /** Where functions of time jump: events whose function jumps with them have these times. */
@@ -161,7 +164,7 @@ export function readPlan(
     saving: readSaving(saveAt, grid, end, isAdaptive),
     end,
     most: grid.steps,
-    resume: from === undefined ? undefined : resumptionOf(from),
+    resume: from === undefined ? undefined : resumeOptionsOf(from),
   };
 }
 
@@ -190,7 +193,10 @@ interface Asked {
   readonly saved: Float64Array;
 }
 
-/** Steps that a run will take, as far as that is known before it: not where only its end is given, or where an event may end it. */
+/**
+ * Steps that a run will take, as far as that is known before it: not where only its end is given, or where an event may
+ * end it.
+ */
 export function knownSteps({plan, grid}: Asked): number {
   if (plan === undefined) return grid.steps;
   if (plan.events.some(({then}) => then === 'stop')) return 0;

@@ -24,7 +24,10 @@ export interface EventRecord {
  */
 export const chatterLimit = 100;
 
-/** Times this close, in shares of themselves, are told apart by rounding alone: a few units of it for each end of a step. */
+/**
+ * Times this close, in shares of themselves, are told apart by rounding alone: a few units of it for each end of a
+ * step.
+ */
 const resolution = 64 * Number.EPSILON;
 
 export class EventLog {

@@ -2,9 +2,9 @@
 import type {StepHistory} from '../../adjoint/step-history.js';
 import {newNumbers} from '../../memory.js';
 import {fewerSaved} from '../memory.js';
-import type {Integrator, Taken} from './integrator.js';
+import type {Integrator, CompletedStep} from './integrator.js';
 import type {Saving} from './plan.js';
-import {smallestStep} from './pace.js';
+import {minStep} from './step-size-controller.js';
 
 export class Saver {
   private rows: Float64Array;
@@ -50,7 +50,7 @@ export class Saver {
 
   start(t: number): void {
     const {saving} = this;
-    if (saving.kind !== 'times' || saving.times[0] === t) this.put(t, this.integrator.state, 1);
+    if (saving.kind !== 'times' || saving.times[0] === t) this.save(t, this.integrator.state, 1);
     if (saving.kind === 'times' && saving.times[0] === t) this.next++;
   }
 
@@ -58,20 +58,20 @@ export class Saver {
    * After a step, before anything else is made of its end. Times within it are interpolated; its end
    * itself is the state, unless an event is there: what is saved then is the state after the event.
    */
-  within(step: Taken, eventAtEnd: boolean): void {
+  within(step: CompletedStep, eventAtEnd: boolean): void {
     const {saving, due} = this;
-    if (due !== undefined) this.put(due, step.x, 0);
+    if (due !== undefined) this.save(due, step.x, 0);
     this.due = undefined;
     if (saving.kind !== 'times') return;
     const {times} = saving;
-    const close = smallestStep(step.end);
+    const close = minStep(step.end);
     let loaded = false;
     while (this.next < times.length && times[this.next] < step.end - close) {
       if (!loaded) this.integrator.load(step);
       loaded = true;
       const time = times[this.next++];
       const theta = Math.max((time - step.t) / step.h, 0);
-      this.put(time, theta === 0 ? step.x : this.integrator.dense(theta), theta);
+      this.save(time, theta === 0 ? step.x : this.integrator.dense(theta), theta);
     }
     if (!eventAtEnd) this.atEnd(step.end);
   }
@@ -81,8 +81,8 @@ export class Saver {
     const {saving} = this;
     if (saving.kind !== 'times') return;
     const {times} = saving;
-    while (this.next < times.length && times[this.next] <= t + smallestStep(t))
-      this.put(times[this.next++], this.integrator.state, 1);
+    while (this.next < times.length && times[this.next] <= t + minStep(t))
+      this.save(times[this.next++], this.integrator.state, 1);
   }
 
   /**
@@ -93,11 +93,11 @@ export class Saver {
     const {saving} = this;
     if (saving.kind !== 'steps' || n % saving.every !== 0) return;
     if (later) this.due = t;
-    else this.put(t, this.integrator.state, 1, moment);
+    else this.save(t, this.integrator.state, 1, moment);
   }
 
   /** The times to save that are still to come; undefined where it is not times that are saved. */
-  get ahead(): Float64Array | undefined {
+  get pendingTimes(): Float64Array | undefined {
     return this.saving.kind === 'times' ? this.saving.times.subarray(this.next) : undefined;
   }
 
@@ -119,11 +119,14 @@ export class Saver {
     const {saving} = this;
     if (saving.kind === 'times') this.atEnd(t);
     else if (this.last !== t && (saving.kind === 'end' || (byEvent && saving.every === 1)))
-      this.put(t, this.integrator.state, 1, moment);
+      this.save(t, this.integrator.state, 1, moment);
   }
 
-  /** At the end of the run, on which an event falls: what is to be saved, with the step that would follow, if there is one. */
-  settle(t: number, step: Taken | undefined): void {
+  /**
+   * At the end of the run, on which an event falls: what is to be saved, with the step that would follow, if there is
+   * one.
+   */
+  settle(t: number, step: CompletedStep | undefined): void {
     const {saving, last} = this;
     if (saving.kind === 'end' && last !== t) this.due = t;
     if (step !== undefined) this.within(step, true);
@@ -134,17 +137,16 @@ export class Saver {
   /** Saves what was to be saved with the next step, of which there is none. */
   flush(): void {
     const {due, integrator} = this;
-    if (due !== undefined) this.put(due, integrator.state, 1);
+    if (due !== undefined) this.save(due, integrator.state, 1);
     this.due = undefined;
   }
 
   /** The present state, at t, was made anew: where it is saved already, it is saved so. */
-  again(t: number, state: Float64Array): void {
-    if (this.count > 0 && Math.abs(this.last - t) <= smallestStep(t))
-      this.rows.set(state, (this.count - 1) * this.size);
+  replaceStart(t: number, state: Float64Array): void {
+    if (this.count > 0 && Math.abs(this.last - t) <= minStep(t)) this.rows.set(state, (this.count - 1) * this.size);
   }
 
-  private put(t: number, state: Float64Array, theta: number, moment?: number): void {
+  private save(t: number, state: Float64Array, theta: number, moment?: number): void {
     const {size, count} = this;
     this.reserve(count + 1);
     this.rows.set(state, count * size);
@@ -162,13 +164,13 @@ export class Saver {
   }
 }
 
-/** Of a block of steps: see adaptive-blocks.ts. */
+/** Saved states of a block of steps: see adaptive-blocks.ts. */
 interface SavedBlock {
   readonly states: Float64Array;
   readonly theta: Float64Array;
   readonly after: Float64Array;
   readonly rows: Float64Array;
-  /** Of a row, which begins with the time of its step. */
+  /** Length of a row, which begins with the time of its step. */
   readonly width: number;
   /** The time after the last step. */
   readonly t: number;

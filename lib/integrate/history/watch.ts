@@ -7,7 +7,7 @@
  * change of sign is not an event. Where g is not finite, no zero is searched.
  */
 import type {PlannedEvent} from './plan.js';
-import type {Integrator, Taken} from './integrator.js';
+import type {Integrator, CompletedStep} from './integrator.js';
 import {root} from './root.js';
 
 export interface Crossing {
@@ -22,7 +22,10 @@ export interface Crossing {
   readonly high: number;
   /** Not the first change of sign in the step: where it begins is known from the dense output alone. */
   readonly later: boolean;
-  /** A rate of change (by θ) below this is that of a touch: g falls short of zero, or beyond, by no more than its rounding. */
+  /**
+   * A rate of change (by θ) below this is that of a touch: g falls short of zero, or beyond, by no more than its
+   * rounding.
+   */
   readonly least: number;
   /** The function jumps from one side of zero to the other. */
   readonly jumps: boolean;
@@ -46,7 +49,7 @@ const deepest = 7;
 const believed = 0.05;
 
 /**
- * Of |g'(1) − g'(0)|: the depth ½ g'²/g'' of a parabola is then 32 roundings of what g changes by in the step, and g may well be a
+ * Share of |g'(1) − g'(0)|: the depth ½ g'²/g'' of a parabola is then 32 roundings of what g changes by in the step, and g may well be a
  * difference of numbers so much larger.
  */
 const touching = 8 * Math.sqrt(Number.EPSILON);
@@ -66,7 +69,7 @@ class Watched {
   ) {}
 
   at(theta: number): {readonly g: number; readonly dg: number} {
-    const {g, dg} = this.integrator.watch(theta);
+    const {g, dg} = this.integrator.eventsOnDense(theta);
     return {g: g[this.event], dg: dg[this.event]};
   }
 
@@ -121,7 +124,8 @@ class Watched {
 
   /**
    * Nodes of an interval, without its first, between which the function changes sign no more than its ends tell.
-   * @param met the interval is part of one whose cubic has met the function: its own has an error 16 times smaller at least
+   * @param met the interval is part of one whose cubic has met the function: its own has an error 16 times smaller at
+   *   least
    */
   divide(from: Node, to: Node, depth: number, nodes: Node[], met = false): void {
     const known = isFinite(from) && isFinite(to);
@@ -157,7 +161,10 @@ interface Node {
 const isFinite = ({g}: Node): boolean => Number.isFinite(g);
 const finite = (dg: number): number => (Number.isFinite(dg) ? dg : 0);
 
-/** Bernstein coefficients of the cubic through both ends: it has no more zeros between them than these have changes of sign. */
+/**
+ * Bernstein coefficients of the cubic through both ends: it has no more zeros between them than these have changes of
+ * sign.
+ */
 function bernstein(from: Node, to: Node): readonly number[] {
   const third = (to.theta - from.theta) / 3;
   return [from.g, from.g + third * finite(from.dg), to.g - third * finite(to.dg), to.g];
@@ -183,7 +190,10 @@ function isMet(b: readonly number[], from: Node, to: Node, middle: Node): boolea
 /** What a step shows of its events. */
 export interface Watch {
   readonly found: Crossing[];
-  /** The side of zero on which each event's function is at the step's end, crossings there included: 0 where none is known. */
+  /**
+   * The side of zero on which each event's function is at the step's end, crossings there included: 0 where none is
+   * known.
+   */
   readonly sides: Int8Array;
   /** Events whose function is not finite at the end of the step. */
   readonly lost: readonly number[];
@@ -191,24 +201,28 @@ export interface Watch {
   readonly begun: readonly number[];
 }
 
-/** A start is at zero within this share of what the function changes by in the first step: ten times what float32 loses where a state comes as a tensor. */
+/**
+ * A start is at zero within this share of what the function changes by in the first step: ten times what float32 loses
+ * where a state comes as a tensor.
+ */
 const started = 1e-6;
 
 /** A function that is zero at a step's end, with a derivative of zero, has crossed if it has this far beyond. */
 const beyond = 2 ** -10;
 
 /**
- * The crossings of each event within a step, in its direction, by place and then by number. A function that is zero but for
- * the rounding of the time at the step's end crosses there.
+ * The crossings of each event within a step, in its direction, by place and then by number. A function that is zero but
+ * for the rounding of the time at the step's end crosses there.
  * @param settled events that count as zero at the step's beginning: their sign is that of their derivative
- * @param sides of zero at the step's beginning, as the step before it left them; rounding may show others, and 0 is not known
+ * @param sides of zero at the step's beginning, as the step before it left them; rounding may show others, and 0 is not
+ *   known
  * @param tolerance of an event's time
  * @param rounding times this close are the same
  */
 export function crossings(
   integrator: Integrator,
   events: readonly PlannedEvent[],
-  step: Taken,
+  step: CompletedStep,
   settled: ReadonlySet<number>,
   sides: Int8Array,
   tolerance: (event: number) => number,
@@ -222,8 +236,8 @@ export function crossings(
     readonly g: Float64Array;
     readonly dg: Float64Array;
   }): {g: Float64Array; dg: Float64Array} => ({g: g.slice(), dg: dg.slice()});
-  const start = copy(integrator.watch(0));
-  const end = copy(integrator.watch(1));
+  const start = copy(integrator.eventsOnDense(0));
+  const end = copy(integrator.eventsOnDense(1));
   const found: Crossing[] = [];
   const [lost, begun]: number[][] = [[], []];
   const ends = events.map((event, i) => {

@@ -1,19 +1,22 @@
-/** One member of a batch in lanes: its own time, its own steps, what it saves, and how it ends. The arithmetic is run-lanes.ts. */
+/**
+ * One member of a batch in lanes: its own time, its own steps, what it saves, and how it ends. The arithmetic is
+ * run-lanes.ts.
+ */
 import {StepRecord} from '../../adjoint/record.js';
 import type {StiffgradError} from '../../errors.js';
 import type {Counters, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
 import {stepError} from '../../step/failed-step.js';
-import {FailedStart, historyFailure} from '../failure.js';
-import {errorShare} from '../history/error-estimate.js';
+import {RunFailure, stepSizeError} from '../run-failure.js';
+import {errorRatio} from '../history/error-estimate.js';
 import {evaluationsOfFirst} from '../history/first-step.js';
-import type {Pace, Proposal} from '../history/pace.js';
-import {AdaptivePace, GridPace} from '../history/pace.js';
+import type {StepSizeController, Proposal} from '../history/step-size-controller.js';
+import {AdaptiveController, GridController} from '../history/step-size-controller.js';
 import type {Plan} from '../history/plan.js';
 import {StiffnessWatch} from '../history/stiffness.js';
 import type {Run} from '../path.js';
 import {inUserTime} from '../path.js';
-import type {Runnable} from '../runnable.js';
+import type {RunContext} from '../run-context.js';
 import {delayWarnings} from '../warnings.js';
 import {LaneSaver} from './lane-saver.js';
 
@@ -37,7 +40,7 @@ export class LaneMember {
   error: StiffgradError | undefined;
   /** The present step. */
   private proposal: Proposal = {h: 0, end: 0};
-  private readonly pace: Pace;
+  private readonly pace: StepSizeController;
   private readonly stiff: StiffnessWatch;
   private readonly plan: Plan;
   private over = false;
@@ -48,8 +51,8 @@ export class LaneMember {
    * @param first length of the first of adaptive steps
    */
   constructor(
-    readonly prepared: Runnable,
-    start: Float64Array | FailedStart,
+    readonly prepared: RunContext,
+    start: Float64Array | RunFailure,
     first: number,
   ) {
     const {
@@ -62,8 +65,8 @@ export class LaneMember {
     this.stiff = new StiffnessWatch(traced);
     this.pace =
       plan.absolute === undefined
-        ? new GridPace(grid, false)
-        : new AdaptivePace(
+        ? new GridController(grid, false)
+        : new AdaptiveController(
             plan.control,
             traced.errorInfo?.errorOrder ?? traced.order + 1,
             false,
@@ -73,8 +76,8 @@ export class LaneMember {
             plan.breaks?.stops ?? none,
           );
     this.saver = new LaneSaver(plan.saving, traced.state.size);
-    this.begins = !(start instanceof FailedStart);
-    if (start instanceof FailedStart) {
+    this.begins = !(start instanceof RunFailure);
+    if (start instanceof RunFailure) {
       ({status: this.status, error: this.error} = start);
       this.over = true;
       return;
@@ -93,7 +96,7 @@ export class LaneMember {
       this.saver.finish(t, state, this.taken);
       return this.end();
     }
-    if (pace instanceof AdaptivePace && pace.exhausted) return this.fail('too-many-steps', pace.length);
+    if (pace instanceof AdaptiveController && pace.usedUpSteps) return this.fail('too-many-steps', pace.length);
     const next = pace.propose(t);
     if (next === undefined) return this.fail('step-too-small', pace.length);
     return (this.proposal = next);
@@ -111,7 +114,7 @@ export class LaneMember {
     const finite = next.every(Number.isFinite);
     let error = 0;
     if (finite && plan.absolute !== undefined && rows.error !== undefined)
-      error = errorShare(rows.error, 1, x, next, plan.absolute, plan.control, prepared.traced.errorInfo?.errorMask);
+      error = errorRatio(rows.error, 1, x, next, plan.absolute, plan.control, prepared.traced.errorInfo?.errorMask);
     if (!finite || !(error <= 1)) {
       const cause = finite ? 'error' : 'not-finite';
       counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
@@ -145,14 +148,14 @@ export class LaneMember {
       completed: this.taken,
       start: begun,
       redundancy: prepared.redundancy,
-      standing: this.begins
+      resumeState: this.begins
         ? {
             t,
             x: state,
             settled: [],
             jumped: [],
-            pace: pace instanceof AdaptivePace ? pace.memory : undefined,
-            grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
+            pace: pace instanceof AdaptiveController ? pace.memory : undefined,
+            grid: pace instanceof GridController ? pace.gridPlaceAt(t) : undefined,
           }
         : undefined,
     };
@@ -165,7 +168,7 @@ export class LaneMember {
 
   private fail(status: 'too-many-steps' | 'step-too-small', h: number): undefined {
     this.status = status;
-    this.error = historyFailure(this.prepared, status, this.t, h, this.counters, this.stiff.sentence);
+    this.error = stepSizeError(this.prepared, status, this.t, h, this.counters, this.stiff.sentence);
     return this.end();
   }
 

@@ -1,6 +1,9 @@
-/** Saved states of one member in lanes: at the ends of its steps, or between them, where dense output fills them in later. */
+/**
+ * Saved states of one member in lanes: at the ends of its steps, or between them, where dense output fills them in
+ * later.
+ */
 import {newNumbers} from '../../memory.js';
-import {smallestStep} from '../history/pace.js';
+import {minStep} from '../history/step-size-controller.js';
 import type {Saving} from '../history/plan.js';
 import {fewerSaved} from '../memory.js';
 
@@ -46,7 +49,7 @@ export class LaneSaver {
     const {saving} = this;
     if (saving.kind !== 'times') return undefined;
     const {times} = saving;
-    const close = smallestStep(end);
+    const close = minStep(end);
     let rows: number[] | undefined;
     while (this.next < times.length && times[this.next] < end - close) {
       const time = times[this.next++];
@@ -77,8 +80,7 @@ export class LaneSaver {
 
   private atEnd(t: number, state: Float64Array, n: number): void {
     const {saving} = this;
-    if (saving.kind !== 'times' || this.next >= saving.times.length || saving.times[this.next] > t + smallestStep(t))
-      return;
+    if (saving.kind !== 'times' || this.next >= saving.times.length || saving.times[this.next] > t + minStep(t)) return;
     this.put(saving.times[this.next++], state, n, 1);
   }
 

@@ -14,14 +14,14 @@ import {auto} from '../../linear/index.js';
 import {firstStep} from '../history/first-step.js';
 import type {LaneWays} from '../../adjoint/pull-lanes.js';
 import {noCounts} from '../counters.js';
-import {FailedStart, started} from '../failure.js';
+import {RunFailure, captureFailure} from '../run-failure.js';
 import type {Run} from '../path.js';
-import type {Runnable} from '../runnable.js';
+import type {RunContext} from '../run-context.js';
 import {startRun} from '../start.js';
 import {LaneMember, type LaneRows} from './lane-member.js';
 
 export interface LaneRuns {
-  /** Of each member. */
+  /** Results of each member. */
   readonly runs: readonly Run[];
   /** What their gradients need, where they are to come. */
   readonly ways?: LaneWays;
@@ -34,7 +34,7 @@ export interface LaneRuns {
  */
 export function runLanes(
   step: LaneStep,
-  members: readonly Runnable[],
+  members: readonly RunContext[],
   memory: number | undefined,
   inMember: (error: unknown, member: number) => unknown,
 ): LaneRuns {
@@ -57,7 +57,7 @@ export function runLanes(
   return {runs, ways: {record, paths}};
 }
 
-/** Of the length of a step: so much of it moves no state by more than rounding. */
+/** Share of a step's length that moves no state by more than rounding. */
 const almostNothing = Number.EPSILON;
 
 interface Done {
@@ -82,7 +82,7 @@ class LaneLoop {
 
   constructor(
     private readonly step: LaneStep,
-    private readonly members: readonly Runnable[],
+    private readonly members: readonly RunContext[],
     memory: number | undefined,
     private readonly inMember: (error: unknown, member: number) => unknown,
   ) {
@@ -120,7 +120,7 @@ class LaneLoop {
     loadParameters(forward, values);
     this.dense?.load(values);
     const starts = this.starts(from, to, values.parameterValues);
-    const usual = starts.find(start => !(start instanceof FailedStart)) as Float64Array | undefined;
+    const usual = starts.find(start => !(start instanceof RunFailure)) as Float64Array | undefined;
     let next = from;
     const order = rows.map((): number[] => []);
     const begin = (l: number): void => {
@@ -128,7 +128,7 @@ class LaneLoop {
       const [prepared, start] = [members[i], starts[i - from]];
       current[l] = i;
       order[l].push(i);
-      if (start instanceof FailedStart) {
+      if (start instanceof RunFailure) {
         active[l] = new LaneMember(prepared, start, prepared.h0);
         this.idle(l, usual);
         return;
@@ -182,9 +182,9 @@ class LaneLoop {
   }
 
   /**
-   * Records the step that these lanes took. What the others tried has a cotangent of zero, which adds nothing as long as all
-   * it meets on the way back is finite. Where that is not sure, they make a step of almost no length instead; and where
-   * even that is not finite, the step of a lane that took it.
+   * Records the step that these lanes took. What the others tried has a cotangent of zero, which adds nothing as long
+   * as all it meets on the way back is finite. Where that is not sure, they make a step of almost no length instead;
+   * and where even that is not finite, the step of a lane that took it.
    */
   private keep(good: readonly number[]): void {
     const {record, rows, t, h, layers, x, step, update, current} = this;
@@ -228,12 +228,12 @@ class LaneLoop {
   }
 
   /** The whole states that members from..to−1 begin with. */
-  private starts(from: number, to: number, parameterValues: readonly Float64Array[]): (Float64Array | FailedStart)[] {
+  private starts(from: number, to: number, parameterValues: readonly Float64Array[]): (Float64Array | RunFailure)[] {
     const {step, members} = this;
     const {start, lanes} = step;
-    const own = (member: number): Float64Array | FailedStart => {
+    const own = (member: number): Float64Array | RunFailure => {
       try {
-        return started(() => startRun(members[member], noCounts()).x);
+        return captureFailure(() => startRun(members[member], noCounts()).x);
       } catch (error) {
         throw this.inMember(error, member);
       }
@@ -245,7 +245,7 @@ class LaneLoop {
     const x = laneViews(executable.buffer('x'), lanes);
     const next = laneViews(executable.buffer('next'), lanes);
     const [t, h] = [executable.find('t'), executable.find('h')];
-    const starts: (Float64Array | FailedStart)[] = [];
+    const starts: (Float64Array | RunFailure)[] = [];
     for (let first = from; first < to; first += lanes) {
       for (let l = 0; l < lanes; l++) {
         const member = members[first + l < to ? first + l : first];
@@ -263,7 +263,7 @@ class LaneLoop {
 }
 
 /** See `HistoryLoop.firstLength`. */
-function firstLength(prepared: Runnable, state: Float64Array): number {
+function firstLength(prepared: RunContext, state: Float64Array): number {
   const {
     options: {grid, plan},
     traced,
@@ -286,7 +286,7 @@ class DenseLanes {
   private readonly theta: Float64Array;
   private readonly states: readonly Float64Array[];
 
-  constructor({compiled, traced, lanes}: LaneStep, member: Runnable, values: Parameters<typeof loadParameters>[1]) {
+  constructor({compiled, traced, lanes}: LaneStep, member: RunContext, values: Parameters<typeof loadParameters>[1]) {
     this.along = historyForward({...member, compiled, traced});
     this.theta = this.along.find('theta') ?? new Float64Array(lanes);
     this.states = laneViews(this.along.buffer('D'), lanes);

@@ -1,23 +1,23 @@
 /** What passes between a batch and its worker threads: plain values alone. */
 import type {Directions} from '../../adjoint/directions.js';
-import type {PlainRecord} from '../../adjoint/record.js';
+import type {SerializedRecord} from '../../adjoint/record.js';
 import type {Engine} from '../../engine/engine.js';
 import type {SerializedNewton} from '../../newton/serialize-newton.js';
 import type {PivotStates} from '../../step/matrices.js';
 import type {Redundancy} from '../../step/context.js';
 import type {SerializedStep, StepProperties} from '../../step/serialize-step.js';
-import type {PlainAdjoint} from '../../integrate/adjoints/adjoint.js';
-import type {PlainKept} from '../../integrate/path.js';
+import type {SerializedAdjoint} from '../../integrate/adjoints/adjoint.js';
+import type {SerializedTape} from '../../integrate/path.js';
 import type {GridOptions, Progress} from '../../integrate/grid.js';
 import type {Counters, Status} from '../../integrate/counters.js';
-import type {PlainError} from './plain-error.js';
+import type {PlainError} from './serialize-error.js';
 
 /** What the jobs of one batch have in common. */
 export interface Task {
   /** The number of a step that was sent before. */
   readonly step: number;
   readonly facts: StepProperties;
-  /** The same of the step that begins the run. */
+  /** The step that begins the run. */
   readonly first: number;
   readonly firstFacts: StepProperties;
   readonly engine: 'auto' | 'wasm' | 'wasmSingle' | 'interpreter';
@@ -25,7 +25,7 @@ export interface Task {
   readonly grid: GridOptions;
   readonly saved: Float64Array;
   readonly newton: SerializedNewton;
-  readonly adjoint: PlainAdjoint;
+  readonly adjoint: SerializedAdjoint;
   readonly consistent: 'check' | 'project';
   readonly progress: boolean;
   /** Members beyond the number that stands here are no longer wanted (abort.ts); absent where there is no shared memory. */
@@ -46,10 +46,10 @@ export interface PlainPath {
   readonly states: Float64Array;
   readonly times: Float64Array;
   readonly completed: number;
-  readonly kept?: PlainKept;
-  readonly history?: PivotStates;
+  readonly tape?: SerializedTape;
+  readonly pivotStates?: PivotStates;
   /** The step that began the run. */
-  readonly start: PlainRecord;
+  readonly start: SerializedRecord;
   readonly redundancy: Redundancy;
 }
 
@@ -119,13 +119,13 @@ export type Answer =
       readonly matrix?: Float64Array;
       readonly tangents: readonly Float64Array[];
     }
-  | {readonly kind: 'pulled'; readonly job: number; readonly gradient: PlainGradient; readonly kept?: PlainKept}
+  | {readonly kind: 'pulled'; readonly job: number; readonly gradient: PlainGradient; readonly kept?: SerializedTape}
   /** Without an error that is one of ours the batch runs the job itself, and meets its error there. */
   | {readonly kind: 'failed'; readonly job: number; readonly error?: PlainError}
   | {readonly kind: 'progress'; readonly job: number; readonly progress: Progress};
 
 /** The memory of what is kept, which a message moves instead of copying it. */
-export function memoryOf({record, states}: PlainKept = {}): ArrayBuffer[] {
+export function memoryOf({record, states}: SerializedTape = {}): ArrayBuffer[] {
   const arrays = [...(record === undefined ? [] : [record.rows]), ...(states?.values() ?? [])];
   return buffersOf(arrays);
 }

@@ -22,7 +22,7 @@ export interface Work<A> {
   request(member: number, job: number, task: number): Assignment;
   /** What a reply says; undefined where the job has to be done here. */
   read(member: number, reply: Answer): Outcome<A> | undefined;
-  /** The same job in this thread. May throw. */
+  /** Does a job in this thread. May throw. */
   here(member: number): A;
   /** An answer after which later members do not matter. */
   fails(answer: A): boolean;

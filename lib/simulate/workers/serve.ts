@@ -18,12 +18,12 @@ import {adjointOf} from '../../integrate/adjoints/serialize-adjoint.js';
 import {readGrid} from '../../integrate/grid.js';
 import type {Progress} from '../../integrate/grid.js';
 import {run} from '../../integrate/run.js';
-import type {Runnable} from '../../integrate/runnable.js';
+import type {RunContext} from '../../integrate/run-context.js';
 import {pullSeries, runAndPush, seriesValues} from '../series.js';
 import type {Reply, Request, Start, Task} from './messages.js';
 import {buffersOf, memoryOf} from './messages.js';
-import {plainError} from './plain-error.js';
-import {pathFromPlain, plainRun} from './plain-run.js';
+import {serializeError} from './serialize-error.js';
+import {deserializePath, serializeRun} from './serialize-run.js';
 
 type Post = (reply: Reply, transfer: ArrayBuffer[]) => void;
 
@@ -38,7 +38,7 @@ interface KnownStep {
 
 interface KnownTask {
   readonly plain: Task;
-  readonly runnable: Runnable;
+  readonly runnable: RunContext;
   readonly adjoint: PreparedAdjoint;
 }
 
@@ -58,7 +58,7 @@ export function serve(post: Post): (request: Request) => void {
     const grid = readGrid(plain.grid, plain.t0);
     const newton = deserializeNewton(plain.newton);
     const adjoint = adjointOf(plain.adjoint);
-    const runnable: Runnable = {
+    const runnable: RunContext = {
       ...programsOf(plain.step, plain.facts),
       start: programsOf(plain.first, plain.firstFacts),
       redundancy: noRedundancy,
@@ -69,7 +69,7 @@ export function serve(post: Post): (request: Request) => void {
       t0: grid.t0,
       h0: grid.length(0),
       linear: newton.linear,
-      options: {grid, saved: plain.saved, newton, ownJacobians: adjoint.ownJacobians, consistent: plain.consistent},
+      options: {grid, saved: plain.saved, newton, freshJacobians: adjoint.freshJacobians, consistent: plain.consistent},
     };
     return {plain, runnable, adjoint};
   };
@@ -83,7 +83,7 @@ export function serve(post: Post): (request: Request) => void {
     readonly member: number;
     readonly task: number;
     readonly start: Start;
-  }): {runnable: Runnable; adjoint: PreparedAdjoint} => {
+  }): {runnable: RunContext; adjoint: PreparedAdjoint} => {
     const known = tasks.get(task);
     if (known === undefined) throw new Error(`task ${task} is not here`);
     const {plain, runnable, adjoint} = known;
@@ -121,10 +121,10 @@ export function serve(post: Post): (request: Request) => void {
         const {runnable, adjoint} = runnableFor(request);
         const result = request.keep ? adjoint.run(runnable) : run(runnable);
         const matrix = seriesValues(runnable, result);
-        const plain = plainRun(runnable, result);
+        const plain = serializeRun(runnable, result);
         const own = matrix === result.states ? undefined : matrix;
         post({kind: 'ran', job: request.job, run: plain, matrix: own}, [
-          ...memoryOf(plain.kept),
+          ...memoryOf(plain.tape),
           plain.states.buffer as ArrayBuffer,
           ...(own === undefined ? [] : [own.buffer as ArrayBuffer]),
         ]);
@@ -132,9 +132,9 @@ export function serve(post: Post): (request: Request) => void {
       }
       case 'pull': {
         const {runnable, adjoint} = runnableFor(request);
-        const path = pathFromPlain(request.path, adjoint);
+        const path = deserializePath(request.path, adjoint);
         const gradient = pullSeries(runnable, path, request.cotangents);
-        const plain = path.kept?.plain?.();
+        const plain = path.tape?.serialize?.();
         post({kind: 'pulled', job: request.job, gradient, kept: plain}, memoryOf(plain));
         return;
       }
@@ -142,7 +142,7 @@ export function serve(post: Post): (request: Request) => void {
         const {runnable} = runnableFor(request);
         const {run: result, tangents} = runAndPush(runnable, request.directions, request.throws);
         const matrix = seriesValues(runnable, result);
-        const plain = plainRun(runnable, {...result, kept: undefined});
+        const plain = serializeRun(runnable, {...result, tape: undefined});
         const own = matrix === result.states ? undefined : matrix;
         const moved = [plain.states, ...(own === undefined ? [] : [own]), ...tangents];
         post({kind: 'pushed', job: request.job, run: plain, matrix: own, tangents}, buffersOf(moved));
@@ -155,7 +155,7 @@ export function serve(post: Post): (request: Request) => void {
       answer(request);
     } catch (error) {
       if (!('job' in request)) return;
-      post({kind: 'failed', job: request.job, error: plainError(error)}, []);
+      post({kind: 'failed', job: request.job, error: serializeError(error)}, []);
     }
   };
 }

@@ -162,7 +162,7 @@ describe('forward sensitivities', () => {
         ...more,
       } as SimulateOptions;
       const prepared = prepare(swing, {q: [1, 0.7], v: [0, 0]}, options);
-      const keep = prepared.adjoint.run(prepared).kept?.plain?.() ?? {};
+      const keep = prepared.adjoint.run(prepared).tape?.serialize?.() ?? {};
       if (keep.sensitivities === undefined) throw new Error('no sensitivities');
       expect(Object.keys(keep)).to.deep.equal(['sensitivities']);
       return keep.sensitivities.states.reduce((sum, {length}) => sum + length, 0);

@@ -20,7 +20,7 @@ import {
   sri1,
   stochasticHeun,
 } from '../../../lib/index.js';
-import {AdaptivePace} from '../../../lib/integrate/history/pace.js';
+import {AdaptiveController} from '../../../lib/integrate/history/step-size-controller.js';
 import {slow} from '../../tiers.js';
 
 interface Seeded {
@@ -180,7 +180,7 @@ describe('simulate: sde with adaptive steps', () => {
   });
 
   it('a refused step is halved, and its end is met, whatever was refused within it', () => {
-    const pace = new AdaptivePace(adaptive(), 1.5, false, 0.4, 1, Infinity, new Float64Array(0), true);
+    const pace = new AdaptiveController(adaptive(), 1.5, false, 0.4, 1, Infinity, new Float64Array(0), true);
     expect(pace.propose(0)).eql({h: 0.4, end: 0.4});
     pace.reject(0, 0.4, 50);
     expect(pace.propose(0)).eql({h: 0.2, end: 0.2});
@@ -203,7 +203,7 @@ describe('simulate: sde with adaptive steps', () => {
       OptionError,
       'strong order 1 or more',
     );
-    const pace = new AdaptivePace(adaptive(), 1.5, false, 1e-9, 200, Infinity, new Float64Array(0), true);
+    const pace = new AdaptiveController(adaptive(), 1.5, false, 1e-9, 200, Infinity, new Float64Array(0), true);
     expect(pace.propose(100)).equal(undefined);
     expect(pace.propose(10)?.h).closeTo(1e-9, 2e-15);
   });

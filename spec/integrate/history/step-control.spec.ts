@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {AdaptiveOptions, Scheme} from '../../../lib/index.js';
 import {adaptive, bdf2, kvaerno3, mechanics, ode, OptionError, simulate, trapezoid, tsit5} from '../../../lib/index.js';
-import {StepLengths} from '../../../lib/integrate/history/step-lengths.js';
+import {PidController} from '../../../lib/integrate/history/pid-controller.js';
 
 const decay = ode(({y}) => tf.mul(y, -2));
 const timesOf = (options: AdaptiveOptions, scheme: Scheme = tsit5(), dt = 0.3): Float64Array => {
@@ -71,7 +71,7 @@ describe('controllers', () => {
       safety: 0.9,
     });
     const k = 5;
-    const lengths = new StepLengths(control, k, false, 1);
+    const lengths = new PidController(control, k, false, 1);
     const sigma = 0.9 ** k;
     const errors = [0.3, 0.1, 0.25, 0.02].map(e => e / sigma);
     const scaled = [0.3, 0.1, 0.25, 0.02];

@@ -1,4 +1,7 @@
-/** Steps pulled back, as routines (lib/routine): one; or many whose rows lie in one array, of a grid or each of its own length. */
+/**
+ * Steps pulled back, as routines (lib/routine): one; or many whose rows lie in one array, of a grid or each of its own
+ * length.
+ */
 import type {Element, Local, MoveKernels, Part, Routine, Value} from '../routine/routine.js';
 import {
   add,
@@ -18,21 +21,21 @@ import {rowHeaderSize} from '../step/block-layout.js';
 import type {StepRecord} from './record.js';
 
 /** What the pull of a step consists of. */
-export interface PullParts {
+export interface PullOperations {
   readonly h?: Float64Array | undefined;
   /** Absent: an explicit scheme. */
   readonly unknown?:
     | {
         readonly pullUnknown: Part;
         /** Whether the step behind has left zCotangent where both have one length. */
-        readonly carriesOn: Part | boolean;
+        readonly chainsPulls: Part | boolean;
         /** What dense output asks of the unknown, in addition to the step's end. */
         readonly fromDense?: {readonly zCotangent: Float64Array; readonly more: Float64Array} | undefined;
-        /** Of (row): Jᵀw = zCotangent. */
+        /** Solves Jᵀw = zCotangent; its argument is the row. */
         readonly solve: Part;
         /** Set where w lacks something below its last digit, of which the step is pulled back too. */
-        readonly hasRest: Element;
-        readonly pullRest: Part;
+        readonly hasLowPart: Element;
+        readonly pullLowPart: Part;
       }
     | undefined;
   readonly pullStep: Part;
@@ -46,7 +49,7 @@ export interface Puller {
   at(record: StepRecord, from: number): void;
   /** Jᵀx = b with the Jacobian of a row. */
   solve(b: Float64Array, x: Float64Array, row: number): void;
-  pullRest(): void;
+  pullLowPart(): void;
   sum(): void;
 }
 
@@ -56,16 +59,16 @@ export interface PullHost {
 }
 
 /** @param carried length of the steps whose zCotangent lies there already */
-function writePull(b: RoutineBuilder, parts: PullParts, row: Value, isNew: Local, carried: Local): void {
+function emitPull(b: RoutineBuilder, parts: PullOperations, row: Value, isNew: Local, carried: Local): void {
   const {h, unknown, pullStep, sum} = parts;
   if (unknown !== undefined) {
     const length = h === undefined ? 0 : element(h);
-    const {pullUnknown, carriesOn, fromDense, solve} = unknown;
+    const {pullUnknown, chainsPulls, fromDense, solve} = unknown;
     const isAtHand = b.local(0);
-    if (carriesOn !== false)
+    if (chainsPulls !== false)
       b.if(and(not(isSet(isNew)), equal(carried, length)), () => {
-        if (carriesOn === true) b.set(isAtHand, 1);
-        else b.call(carriesOn, [], isAtHand);
+        if (chainsPulls === true) b.set(isAtHand, 1);
+        else b.call(chainsPulls, [], isAtHand);
       });
     b.unless(isSet(isAtHand), () => b.call(pullUnknown));
     b.set(carried, length);
@@ -75,18 +78,18 @@ function writePull(b: RoutineBuilder, parts: PullParts, row: Value, isNew: Local
   }
   b.call(pullStep);
   if (sum !== undefined) b.call(sum);
-  if (unknown !== undefined) b.if(isSet(unknown.hasRest), () => b.call(unknown.pullRest));
+  if (unknown !== undefined) b.if(isSet(unknown.hasLowPart), () => b.call(unknown.pullLowPart));
 }
 
 /** (row, whether the cotangent is new, carried): a step whose record has been loaded. */
-export function pullRoutine(parts: PullParts): Routine {
+export function pullRoutine(parts: PullOperations): Routine {
   const b = new RoutineBuilder(3);
-  writePull(b, parts, b.parameter(0), b.parameter(1), b.parameter(2));
+  emitPull(b, parts, b.parameter(0), b.parameter(1), b.parameter(2));
   return b.routine;
 }
 
 /** Arrays that several pulls read and write. */
-export interface PullRoom {
+export interface PullArrays {
   /** Time, length and what is kept of each step, `width` numbers. */
   readonly rows: Float64Array;
   readonly width: number;
@@ -101,7 +104,7 @@ export interface PullRoom {
 }
 
 /** (count, whether cotangents stand at ends, whether the last one's is new, carried): steps count − 1 … 0. */
-export function pullsRoutine(parts: PullParts, room: PullRoom): Routine {
+export function batchedPullRoutine(parts: PullOperations, room: PullArrays): Routine {
   const {rows, width, t, kept, cotangent, result, ends, kernels} = room;
   const size = cotangent.length;
   const b = new RoutineBuilder(4);
@@ -116,7 +119,7 @@ export function pullsRoutine(parts: PullParts, room: PullRoom): Routine {
     if (t !== undefined) b.set(element(t), element(rows, row));
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(row, 1)));
     if (kept !== undefined) b.copy(place(kept), place(rows, add(row, rowHeaderSize)), width - rowHeaderSize, kernels);
-    writePull(b, parts, k, isNew, carried);
+    emitPull(b, parts, k, isNew, carried);
     if (result !== undefined) b.copy(place(cotangent), place(result), size, kernels);
     b.set(isNew, 0);
     b.increment(k, -1);
@@ -146,7 +149,7 @@ export function writeDensePull(b: RoutineBuilder, {pullDense, sum, added}: Dense
 
 /** Arrays of many steps with states saved within them. */
 export interface TimedRoom {
-  /** Of a record, `width` numbers each, and one more, whose state is that at the end. */
+  /** Rows of a record, `width` numbers each, and one more, whose state is that at the end. */
   readonly rows: Float64Array;
   readonly width: number;
   /** Where a row's state is put, and what follows it there. */
@@ -156,7 +159,10 @@ export interface TimedRoom {
   /** The cotangent of a step's end, and of its beginning. */
   readonly cotangent: Float64Array;
   readonly result: Float64Array;
-  /** Cotangents of the saved states; where they lie in their steps; and, after a −1, how many rows were begun before each. */
+  /**
+   * Cotangents of the saved states; where they lie in their steps; and, after a −1, how many rows were begun before
+   * each.
+   */
   readonly states: Float64Array;
   readonly thetas: Float64Array;
   readonly afters: Float64Array;
@@ -187,7 +193,7 @@ function clear(b: RoutineBuilder, array: Float64Array | undefined): void {
 }
 
 /** (rows, saved states in them): steps of which each has its own length, the last one first. */
-export function timedPullsRoutine(parts: PullParts, room: TimedRoom): Routine {
+export function timedPullsRoutine(parts: PullOperations, room: TimedRoom): Routine {
   const {rows, width, t, x, layers, cotangent, result, states, thetas, afters, insideCotangent, dense, kernels} = room;
   const size = cotangent.length;
   const b = new RoutineBuilder(2);
@@ -244,7 +250,7 @@ export function timedPullsRoutine(parts: PullParts, room: TimedRoom): Routine {
     if (layers !== undefined) b.copy(place(layers), place(rows, add(at, rowHeaderSize + size)), layers.length, kernels);
     clear(b, insideCotangent);
     if (dense !== undefined) b.if(isSet(isWithin), () => pullWithin(dense));
-    writePull(b, parts, row, isNew, carried);
+    emitPull(b, parts, row, isNew, carried);
     b.copy(place(cotangent), place(result), size, kernels);
     if (dense !== undefined) b.if(isSet(isWithin), () => b.accumulate(place(cotangent), place(dense.x), size, kernels));
   });

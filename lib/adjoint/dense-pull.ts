@@ -7,14 +7,14 @@ import type {HistoryAdjointProgram} from '../step/history-programs.js';
 import {interpret} from '../routine/interpret.js';
 import {programPart} from '../routine/parts.js';
 import {div, element, mul, RoutineBuilder, sub} from '../routine/routine.js';
-import type {Looked} from './gradient.js';
+import type {InteriorCotangent} from './gradient.js';
 import type {ParameterCotangents} from './parameter-cotangents.js';
-import {pairs, writeDensePull} from './pull-text.js';
+import {pairs, writeDensePull} from './emit-pull.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 /** What such cotangents ask of all but the step's end; the arrays are the next step's, too. */
-export interface Between {
+export interface DenseCotangents {
   readonly xCotangent: Float64Array;
   readonly zCotangent?: Float64Array;
   readonly insideCotangent?: Float64Array;
@@ -22,25 +22,25 @@ export interface Between {
   readonly hCotangent: number;
 }
 
-export type PullWithin = (
+export type PullDense = (
   record: StepRecord,
   k: number,
   h: number,
   end: Float64Array,
-  looked: readonly Looked[],
-) => Between;
+  looked: readonly InteriorCotangent[],
+) => DenseCotangents;
 
 /**
  * @param executable the context's historyAdjoint, of a run with dense output
  * @param endCotangent that of the step's end, which is added to
  * @returns gives what all but the end is asked
  */
-export function withinStep(
+export function densePull(
   context: StepContext,
   executable: StepExecutable<HistoryAdjointProgram>,
   cotangents: ParameterCotangents,
   endCotangent: Float64Array,
-): PullWithin {
+): PullDense {
   const buffers = stepBuffers(executable);
   const look = executable.has('inside') ? executable.program('inside') : undefined;
   const [next, thetas, denseCotangent] = (['next', 'theta', 'denseCotangent'] as const).map(name =>

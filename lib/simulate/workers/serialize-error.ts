@@ -19,19 +19,19 @@ function classOf(name: string): ErrorClass {
 }
 
 /** undefined for errors of others: what they are is lost on the way. */
-export function plainError(error: unknown): PlainError | undefined {
+export function serializeError(error: unknown): PlainError | undefined {
   if (!(error instanceof StiffgradError)) return undefined;
   const {name, code, message, data, cause} = error;
-  return {name, code, message, data, cause: plainError(cause)};
+  return {name, code, message, data, cause: serializeError(cause)};
 }
 
-export function errorFromPlain({name, code, message, data, cause}: PlainError): StiffgradError {
+export function deserializeError({name, code, message, data, cause}: PlainError): StiffgradError {
   const error = new (classOf(name))(code, message, data);
-  if (cause !== undefined) error.cause = errorFromPlain(cause);
+  if (cause !== undefined) error.cause = deserializeError(cause);
   return error;
 }
 
-/** The same error, saying which run of a batch it ended; errors of others stay as they are. */
+/** Adds to an error of this project which run of a batch it ended; other errors stay as they are. */
 export function inMember(error: unknown, member: number): unknown {
   if (!(error instanceof StiffgradError)) return error;
   const named = new (classOf(error.name))(error.code, `Member ${member} of the batch: ${error.message}`, {

@@ -42,8 +42,8 @@ export function contract(
     states.forEach((tangents, saved) => (flat[d] += dot(tangents, d * size, cotangents.states, saved * size, size)));
     if (cotangents.times !== undefined)
       times?.forEach((tangents, saved) => (flat[d] += tangents[d] * (cotangents.times as Float64Array)[saved]));
-    if (cotangents.happened !== undefined)
-      happened?.forEach((tangents, event) => (flat[d] += tangents[d] * (cotangents.happened as Float64Array)[event]));
+    if (cotangents.eventTimes !== undefined)
+      happened?.forEach((tangents, event) => (flat[d] += tangents[d] * (cotangents.eventTimes as Float64Array)[event]));
   }
   let at = initialValues.length;
   return {

@@ -3,7 +3,7 @@ import {sameShape} from '../graph/node.js';
 import type {Leaf} from '../system/params.js';
 
 /** What was made for functions, each for so many saved states and data of some shapes. */
-export class Made<T> {
+export class FunctionCache<T> {
   private readonly all = new WeakMap<
     object,
     {readonly counts: readonly number[]; readonly data: Shaped; readonly made: T}[]

@@ -4,11 +4,11 @@ import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
 import type {GridPlace} from '../run-state.js';
 import type {StepControl} from '../control.js';
-import type {StepMemory} from './step-lengths.js';
-import {StepLengths} from './step-lengths.js';
+import type {ControllerState} from './pid-controller.js';
+import {PidController} from './pid-controller.js';
 
 /** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5). */
-const stretch = 1.01;
+const maxStretch = 1.01;
 
 /** A step to try. */
 export interface Proposal {
@@ -16,7 +16,7 @@ export interface Proposal {
   readonly end: number;
 }
 
-export interface Pace {
+export interface StepSizeController {
   /** The run has reached its end. */
   done(t: number): boolean;
   /** undefined where the step would be too short. */
@@ -27,7 +27,10 @@ export interface Pace {
   interrupt(t: number): boolean;
   /** After a jump between two steps. */
   restart(): void;
-  /** After a step of length h from t that failed (error Infinity) or was not good enough; false where no shorter one is tried. */
+  /**
+   * After a step of length h from t that failed (error Infinity) or was not good enough; false where no shorter one is
+   * tried.
+   */
   reject(t: number, h: number, error: number): boolean;
   /** A length that steps about here have. */
   readonly length: number;
@@ -35,20 +38,19 @@ export interface Pace {
   readonly first: boolean;
 }
 
-export const smallestStep = (t: number): number =>
-  timeRoundoff * Math.max(Math.abs(t), Number.MIN_VALUE / timeRoundoff);
+export const minStep = (t: number): number => timeRoundoff * Math.max(Math.abs(t), Number.MIN_VALUE / timeRoundoff);
 
 /** Steps that fail are halved down to dt/2^10 where Newton's options say so, as on the plain grid. */
-const deepestHalving = 10;
+const maxHalvings = 10;
 
-export class GridPace implements Pace {
+export class GridController implements StepSizeController {
   readonly length: number;
   readonly first = false;
   private step = 0;
   /** Ends of halved steps within the grid's, the next one last. */
-  private readonly middles: number[] = [];
+  private readonly halvedEnds: number[] = [];
   /** The present time is the grid's own. */
-  private whole = true;
+  private atGridTime = true;
 
   constructor(
     private readonly grid: Grid,
@@ -57,9 +59,9 @@ export class GridPace implements Pace {
     this.length = grid.dt;
   }
 
-  /** Of the present time, where it is the grid's own: an event that ends the run may lie between two of them. */
-  placeAt(t: number): GridPlace | undefined {
-    return this.whole && this.grid.time(this.step) === t ? placeOf(this.grid, this.step) : undefined;
+  /** The grid index of the present time; undefined between grid times, where an event may end the run. */
+  gridPlaceAt(t: number): GridPlace | undefined {
+    return this.atGridTime && this.grid.time(this.step) === t ? placeOf(this.grid, this.step) : undefined;
   }
 
   done(): boolean {
@@ -67,23 +69,23 @@ export class GridPace implements Pace {
   }
 
   propose(t: number): Proposal {
-    const {grid, middles, step} = this;
-    const end = middles.length > 0 ? middles[middles.length - 1] : grid.time(step + 1);
-    return {end, h: this.whole && middles.length === 0 ? grid.length(step) : end - t};
+    const {grid, halvedEnds, step} = this;
+    const end = halvedEnds.length > 0 ? halvedEnds[halvedEnds.length - 1] : grid.time(step + 1);
+    return {end, h: this.atGridTime && halvedEnds.length === 0 ? grid.length(step) : end - t};
   }
 
   accept(): boolean {
-    if (this.middles.pop() !== undefined) {
-      this.whole = false;
+    if (this.halvedEnds.pop() !== undefined) {
+      this.atGridTime = false;
       return false;
     }
     this.step++;
-    this.whole = true;
+    this.atGridTime = true;
     return true;
   }
 
   interrupt(t: number): boolean {
-    this.whole = false;
+    this.atGridTime = false;
     if (t < this.propose(t).end) return false;
     return this.accept();
   }
@@ -93,34 +95,34 @@ export class GridPace implements Pace {
   }
 
   reject(t: number, h: number): boolean {
-    if (!this.halving || this.middles.length === deepestHalving) return false;
-    this.middles.push(t + h / 2);
+    if (!this.halving || this.halvedEnds.length === maxHalvings) return false;
+    this.halvedEnds.push(t + h / 2);
     return true;
   }
 }
 
 /**
- * At t = 0 rounding of the time bounds nothing. A hundred halvings of the length proposed lead here: a problem that asks for so
- * much less than its user expects is none that shorter steps solve.
+ * At t = 0 rounding of the time bounds nothing. A hundred halvings of the length proposed lead here: a problem that
+ * asks for so much less than its user expects is none that shorter steps solve.
  */
-const hopeless = Number.EPSILON ** 2;
+const minRelativeStep = Number.EPSILON ** 2;
 
 /**
- * A noise's path is resolved to 2⁻⁴⁰ of the time (graph/primitives/brownian-path.ts): a step over which it has sixteen values is the
- * shortest.
+ * A noise's path is resolved to 2⁻⁴⁰ of the time (graph/primitives/brownian-path.ts): a step over which it has sixteen
+ * values is the shortest.
  */
-const pathRounding = 2 ** -36;
+const pathResolution = 2 ** -36;
 
-export class AdaptivePace implements Pace {
-  private readonly lengths: StepLengths;
+export class AdaptiveController implements StepSizeController {
+  private readonly pid: PidController;
   /** With `revisits`: ends of refused steps after the present time, descending. */
-  private refused: readonly number[] = [];
-  /** Of the step last proposed. */
+  private rejectedEnds: readonly number[] = [];
+  /** The end of the step last proposed. */
   private proposed = NaN;
   private taken = 0;
   /** The first of the stops after the present time. */
   private stop = 0;
-  private readonly least: number;
+  private readonly minStep: number;
 
   constructor(
     control: StepControl,
@@ -133,29 +135,29 @@ export class AdaptivePace implements Pace {
     /** See `Plan.revisits`. */
     private readonly revisits = false,
   ) {
-    this.lengths = new StepLengths(control, power, implicit, first);
-    this.least = Math.max(control.min, hopeless * first);
+    this.pid = new PidController(control, power, implicit, first);
+    this.minStep = Math.max(control.min, minRelativeStep * first);
   }
 
   get length(): number {
-    return this.lengths.next;
+    return this.pid.next;
   }
 
   get first(): boolean {
-    return this.lengths.memory.lastError === undefined;
+    return this.pid.state.lastError === undefined;
   }
 
-  get memory(): StepMemory {
+  get memory(): ControllerState {
     const {
-      refused,
-      lengths: {memory},
+      rejectedEnds,
+      pid: {state},
     } = this;
-    return refused.length === 0 ? memory : {...memory, refused};
+    return rejectedEnds.length === 0 ? state : {...state, refused: rejectedEnds};
   }
 
-  set memory({refused = [], ...memory}: StepMemory) {
-    this.lengths.memory = memory;
-    this.refused = refused;
+  set memory({refused = [], ...memory}: ControllerState) {
+    this.pid.state = memory;
+    this.rejectedEnds = refused;
   }
 
   done(t: number): boolean {
@@ -163,23 +165,23 @@ export class AdaptivePace implements Pace {
   }
 
   /** Accepted steps are used up before the end is reached. */
-  get exhausted(): boolean {
+  get usedUpSteps(): boolean {
     return this.end !== undefined && this.taken >= this.most;
   }
 
   propose(t: number): Proposal | undefined {
     const {
-      lengths: {next},
+      pid: {next},
     } = this;
     const end = this.stopAfter(t);
     const left = end - t;
     const {revisits} = this;
     // The end is met by a step that is stretched a little, or by two equal ones in place of a long and a tiny one.
-    if (next * stretch >= left) {
+    if (next * maxStretch >= left) {
       this.proposed = end;
       return {h: left, end};
     }
-    if (next < Math.max(this.least, smallestStep(t), revisits ? pathRounding * Math.abs(t) : 0)) return undefined;
+    if (next < Math.max(this.minStep, minStep(t), revisits ? pathResolution * Math.abs(t) : 0)) return undefined;
     const after = t + (2 * next > left ? left / 2 : next);
     this.proposed = after;
     // The length is that of the clock's step: far from t = 0 the rounding of t + h would add up between state and time.
@@ -193,31 +195,34 @@ export class AdaptivePace implements Pace {
     if (stop > 0 && stops[stop - 1] > t) stop = 0;
     while (stop < stops.length && stops[stop] <= t) stop++;
     this.stop = stop;
-    if (this.refused.length > 0) this.refused = this.refused.filter(time => time > t);
-    return Math.min(end, stop < stops.length ? stops[stop] : Infinity, this.refused.at(-1) ?? Infinity);
+    if (this.rejectedEnds.length > 0) this.rejectedEnds = this.rejectedEnds.filter(time => time > t);
+    return Math.min(end, stop < stops.length ? stops[stop] : Infinity, this.rejectedEnds.at(-1) ?? Infinity);
   }
 
   accept(h: number, error: number): boolean {
-    this.lengths.accept(h, error);
+    this.pid.accept(h, error);
     this.taken++;
     return true;
   }
 
   interrupt(): boolean {
-    this.lengths.restart();
+    this.pid.restart();
     this.taken++;
     return true;
   }
 
   restart(): void {
-    this.lengths.restart();
+    this.pid.restart();
   }
 
-  /** With `revisits` half the step is tried: its end is where the refused one had its middle, and that one's own end comes after. */
+  /**
+   * With `revisits` half the step is tried: its end is where the refused one had its middle, and that one's own end
+   * comes after.
+   */
   reject(_t: number, h: number, error: number): boolean {
-    const {revisits, refused, proposed} = this;
-    if (revisits && refused.at(-1) !== proposed) this.refused = [...refused, proposed];
-    this.lengths.reject(h, revisits ? Infinity : error);
+    const {revisits, rejectedEnds, proposed} = this;
+    if (revisits && rejectedEnds.at(-1) !== proposed) this.rejectedEnds = [...rejectedEnds, proposed];
+    this.pid.reject(h, revisits ? Infinity : error);
     return true;
   }
 }

@@ -9,28 +9,30 @@ import {isMatrixFree} from '../step/solvers.js';
 import type {Plan} from './history/plan.js';
 import type {Grid, Progress} from './grid.js';
 
-export interface Arithmetic {
+export interface ExecutionOptions {
   readonly grid: Grid;
   /** Step numbers that are saved, ascending; 0 is the start. */
   readonly saved: Float64Array;
-  /** For runs that are not a grid of steps: adaptive, with events, or saved between steps. Then nothing is in `saved`. */
+  /**
+   * For runs that are not a grid of steps: adaptive, with events, or saved between steps. Then nothing is in `saved`.
+   */
   readonly plan?: Plan;
   readonly newton: Newton;
   /** The scheme is the default one: its order was not chosen to suit the tolerance. */
-  readonly usualScheme?: boolean;
+  readonly isDefaultScheme?: boolean;
   /** Every iteration of Newton's method has a Jacobian of its own, whatever that costs. */
-  readonly ownJacobians?: boolean;
+  readonly freshJacobians?: boolean;
   /** A start that breaks its constraints is refused, or was moved. */
   readonly consistent: 'check' | 'project';
   readonly onProgress?: (progress: Progress) => void;
   /** Looked at where a callback has run. */
   readonly signal?: AbortSignal;
-  /** Of a worker thread, asked before every step, or every few milliseconds of steps: throws where the run is no longer wanted. */
+  /** Called by a worker thread every step, or every few milliseconds; throws if the run is no longer wanted. */
   readonly poll?: () => void;
 }
 
-export interface Runnable extends StepContext {
-  readonly options: Arithmetic;
+export interface RunContext extends StepContext {
+  readonly options: ExecutionOptions;
   readonly engine: Engine;
   /** Numbers in q, or in y. */
   readonly coordinates: number;
@@ -44,7 +46,7 @@ export interface SolverFacts {
   readonly engine: Engine['name'];
 }
 
-export function solverOf({compiled, options}: Runnable): SolverFacts {
+export function solverOf({compiled, options}: RunContext): SolverFacts {
   if (!compiled.implicit) return {nonzeros: 0, linear: 'none', engine: compiled.engine.name};
   const {linear} = options.newton;
   const {nonzeros = 0, kind = 'none'} = compiled.matrices.currentAnalysis ?? {};

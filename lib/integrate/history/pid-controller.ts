@@ -7,15 +7,18 @@ import type {StepControl} from '../control.js';
 const {pow} = Math;
 
 /** An estimate below this, as a share of the tolerance, is rounding, and no longer says how much a step may grow. */
-const smallestError = 1e-10;
+const minError = 1e-10;
 
-/** Growth below this is not worth a new factorization, and left out for implicit schemes (Hairer & Wanner, §IV.8: 1 to 1.2). */
-const worthwhileGrowth = 1.2;
+/**
+ * Growth below this is not worth a new factorization, and left out for implicit schemes (Hairer & Wanner, §IV.8: 1 to
+ * 1.2).
+ */
+const minGrowth = 1.2;
 /** A failed Newton iteration says nothing of how much shorter the step should be: half (Hairer & Wanner, §IV.8). */
-const shorterAfterFailure = 0.5;
+const failureFactor = 0.5;
 
 /** The length of the next step, from the errors of the last ones. */
-export class StepLengths {
+export class PidController {
   private lastError: number | undefined;
   private olderError: number | undefined;
   private rejected = false;
@@ -45,8 +48,9 @@ export class StepLengths {
       control: {growth, shrinking},
     } = this;
     const {proportional, integral, derivative} = this.control.controller;
-    const e = Math.max(error, smallestError);
-    // A PID controller, (σ/e)^(I/k) (e₋/e)^(P/k) (e₋²/(e e₌))^(D/k), keeps e at σ = safetyᵏ; without a last step the integral part alone.
+    const e = Math.max(error, minError);
+    // A PID controller, (σ/e)^(I/k) (e₋/e)^(P/k) (e₋²/(e e₌))^(D/k), keeps e at σ = safetyᵏ; without a last step the
+    // integral part alone.
     const aim = aimed / e;
     const factor =
       lastError === undefined
@@ -58,11 +62,11 @@ export class StepLengths {
             : pow((lastError / e) * (lastError / olderError), derivative / power));
     // After a rejection a step may not grow at once (Hairer, Nørsett & Wanner, Solving ODEs I, §II.4).
     const bounded = Math.min(Math.max(factor, shrinking), this.rejected ? 1 : growth);
-    const worthwhile = this.implicit && bounded >= 1 && bounded < worthwhileGrowth ? 1 : bounded;
+    const worthwhile = this.implicit && bounded >= 1 && bounded < minGrowth ? 1 : bounded;
     if (derivative !== 0) this.olderError = lastError;
     this.lastError = e;
     this.rejected = false;
-    this.next = this.limited(h * worthwhile);
+    this.next = this.limit(h * worthwhile);
   }
 
   /** After a step of length h whose error was too large, or that failed (Infinity). */
@@ -72,10 +76,10 @@ export class StepLengths {
       power,
     } = this;
     this.rejected = true;
-    this.next = this.limited(
+    this.next = this.limit(
       Number.isFinite(error)
         ? h * Math.max(shrinking, Math.min(safety, safety * pow(error, -1 / power)))
-        : h * shorterAfterFailure,
+        : h * failureFactor,
     );
   }
 
@@ -87,31 +91,31 @@ export class StepLengths {
   }
 
   /** What a resumed run needs to go on alike. */
-  get memory(): StepMemory {
+  get state(): ControllerState {
     const {next, lastError, olderError, rejected} = this;
     return olderError === undefined ? {next, lastError, rejected} : {next, lastError, olderError, rejected};
   }
 
-  set memory({next, lastError, olderError, rejected}: StepMemory) {
+  set state({next, lastError, olderError, rejected}: ControllerState) {
     this.next = next;
     this.lastError = lastError;
     this.olderError = olderError;
     this.rejected = rejected;
   }
 
-  private limited(h: number): number {
+  private limit(h: number): number {
     return Math.min(h, this.control.max);
   }
 }
 
 /** What the choice of the next step's length knows of the steps before. */
-export interface StepMemory {
+export interface ControllerState {
   readonly next: number;
   /** None at a start, and after an event. */
   readonly lastError?: number;
-  /** That before it, where the controller has a derivative part. */
+  /** The error before `lastError`, if the controller has a derivative part. */
   readonly olderError?: number;
   readonly rejected: boolean;
-  /** Of an sde: ends of refused steps that later ones are to meet, descending. */
+  /** Ends of rejected steps of an sde that later steps must meet, descending. */
   readonly refused?: readonly number[];
 }

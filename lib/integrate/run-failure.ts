@@ -4,10 +4,10 @@ import {InconsistentStateError, NewtonError, SingularMatrixError} from '../error
 import {toUserTime} from '../step/time-direction.js';
 import {shortNumber} from '../step/failed-step.js';
 import type {Counters, Failure, Status} from './counters.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 
 /** How a run ends whose start, or whose state after a jump, is none that it could go on from. */
-export class FailedStart {
+export class RunFailure {
   constructor(
     readonly status: Status,
     readonly error: StiffgradError,
@@ -15,29 +15,27 @@ export class FailedStart {
 }
 
 /**
- * What is made of a start, or its failure: equations without a solution, and a state that does not obey the system's own.
+ * What is made of a start, or its failure: equations without a solution, and a state that does not obey the system's
+ * own.
  * @throws what else is thrown: what is wrong of a model or an option is no failure of a run
  */
-export function started<T>(make: () => T): T | FailedStart {
+export function captureFailure<T>(make: () => T): T | RunFailure {
   try {
     return make();
   } catch (error) {
-    if (error instanceof NewtonError) return new FailedStart(error.code as Failure, error);
-    if (error instanceof SingularMatrixError) return new FailedStart('singular', error);
+    if (error instanceof NewtonError) return new RunFailure(error.code as Failure, error);
+    if (error instanceof SingularMatrixError) return new RunFailure('singular', error);
     if (!(error instanceof InconsistentStateError)) throw error;
     const {code} = error;
-    return new FailedStart(
-      code === 'contradictory' ? 'singular' : code === 'not-finite' ? code : 'inconsistent',
-      error,
-    );
+    return new RunFailure(code === 'contradictory' ? 'singular' : code === 'not-finite' ? code : 'inconsistent', error);
   }
 }
 /**
  * What a run with adaptive steps says that cannot go on.
  * @param stiff what is known of its stiffness
  */
-export function historyFailure(
-  {traced, options: {plan}}: Runnable,
+export function stepSizeError(
+  {traced, options: {plan}}: RunContext,
   status: string,
   clock: number,
   length: number,

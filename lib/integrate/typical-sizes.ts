@@ -6,24 +6,29 @@ import type {Value} from '../routine/routine.js';
 import {mul} from '../routine/routine.js';
 import type {Block, Layout} from '../step/layout.js';
 
-/** A position is one sum, where a force is one of tens: its rounding over h^p counts for less (`roundings` in newton/tolerances.ts). */
+/**
+ * A position is one sum, where a force is one of tens: its rounding over h^p counts for less (`roundings` in
+ * newton/tolerances.ts).
+ */
 const fewRoundings = 1 / 16;
 
 /** A block of the state that is a lower, or the same, derivative of the coordinates as a block of the unknown. */
-export interface Motion {
+export interface Increment {
   /** Among the state's blocks. */
-  readonly place: number;
+  readonly offset: number;
   /** How many derivatives lie between: the block's rounding counts over h to this power. */
-  readonly apart: number;
+  readonly distance: number;
 }
 
-export const motionsOf = ({blocks}: Layout, {derivative}: Pick<Block, 'derivative'>): Motion[] =>
-  blocks.flatMap(({derivative: known}, place) =>
-    derivative === undefined || known === undefined || known > derivative ? [] : [{place, apart: derivative - known}],
+export const incrementsOf = ({blocks}: Layout, {derivative}: Pick<Block, 'derivative'>): Increment[] =>
+  blocks.flatMap(({derivative: known}, offset) =>
+    derivative === undefined || known === undefined || known > derivative
+      ? []
+      : [{offset, distance: derivative - known}],
   );
 
 /** By how many derivatives lie between. */
-export const shareOfExtent = (apart: number): number => (apart > 0 ? fewRoundings : 1);
+export const roundoffShareOf = (apart: number): number => (apart > 0 ? fewRoundings : 1);
 
 /** A value to the power p, by products. */
 export function power(value: Value, p: number): Value {

@@ -4,7 +4,7 @@ import {add, element, greater, isSet, less, notEqual, place, RoutineBuilder} fro
 import {rowHeaderSize} from '../step/block-layout.js';
 
 /** What an attempt consists of. */
-export interface StepParts {
+export interface StepOperations {
   readonly t?: Float64Array | undefined;
   readonly h?: Float64Array | undefined;
   /** Writes how the unknown is found; gives the number of a status of Newton's method. Absent: an explicit scheme. */
@@ -16,10 +16,10 @@ export interface StepParts {
 }
 
 /** The number of an attempt whose end is not finite; smaller ones are those of Newton's method. */
-export const brokenEnd = 4;
+export const nonFiniteEnd = 4;
 
 /** Writes an attempt at a step. @param fail ends it with the number of a status */
-export function writeAttempt(b: RoutineBuilder, parts: StepParts, fail: (status: Value) => void): void {
+export function writeAttempt(b: RoutineBuilder, parts: StepOperations, fail: (status: Value) => void): void {
   const {solve, update, largestNext, after} = parts;
   if (solve !== undefined) {
     const status = solve(b);
@@ -27,12 +27,12 @@ export function writeAttempt(b: RoutineBuilder, parts: StepParts, fail: (status:
   }
   b.call(update);
   // An explicit scheme's unknowns are looked at by no iteration.
-  b.unless(less(b.result(largestNext), Infinity), () => fail(brokenEnd));
+  b.unless(less(b.result(largestNext), Infinity), () => fail(nonFiniteEnd));
   if (after !== undefined) b.call(after);
 }
 
 /** One attempt from x at (t, h), which leaves x⁺ in `next`; returns the number of its status. */
-export function attemptRoutine(parts: StepParts): Routine {
+export function attemptRoutine(parts: StepOperations): Routine {
   const b = new RoutineBuilder(2);
   if (parts.t !== undefined) b.set(element(parts.t), b.parameter(0));
   if (parts.h !== undefined) b.set(element(parts.h), b.parameter(1));
@@ -57,8 +57,11 @@ export interface StepsRoom {
   readonly kernels?: MoveKernels | undefined;
 }
 
-/** Steps from x on: (count, whether states at the ends are kept). Returns 0, or the status of a step that failed; `taken` tells how many did not. */
-export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
+/**
+ * Steps from x on: (count, whether states at the ends are kept). Returns 0, or the status of a step that failed;
+ * `taken` tells how many did not.
+ */
+export function stepsRoutine(parts: StepOperations, room: StepsRoom): Routine {
   const {rows, width, recorded, ends, x, next, kernels} = room;
   const b = new RoutineBuilder(2);
   const [count, keepEnds] = [b.parameter(0), b.parameter(1)];

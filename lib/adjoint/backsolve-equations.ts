@@ -40,7 +40,10 @@ export interface AdjointSystem {
   readonly states: number;
   /** Numbers in (y, ȳ, p̄). */
   readonly size: number;
-  /** The parameters in p̄, by their place among those given, each with its place in p̄; what f does not depend on is left out. */
+  /**
+   * The parameters in p̄, by their place among those given, each with its place in p̄; what f does not depend on is
+   * left out.
+   */
   readonly parameters: readonly {readonly index: number; readonly offset: number; readonly size: number}[];
 }
 

@@ -10,13 +10,13 @@ import {loadParameters} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
-import type {PullTogether, StepPull, TransitionPull} from './gradient.js';
+import type {BatchedPull, StepPull, TransitionPull} from './gradient.js';
 import {pullRows} from './gradient.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {PullBlocks} from './pull-blocks.js';
-import type {PullHost, PullParts, Puller} from './pull-text.js';
-import {pullRoutine} from './pull-text.js';
+import type {PullHost, PullOperations, Puller} from './emit-pull.js';
+import {pullRoutine} from './emit-pull.js';
 import type {StepBuffers, StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
@@ -25,36 +25,39 @@ export function implicitPull(
   executable: StepExecutable<AdjointProgram>,
   cotangents: ParameterCotangents,
 ): StepPull {
-  return new StepsBack(context, executable, cotangents, jacobianFactor(context, executable, true)).pull;
+  return new GridPull(context, executable, cotangents, jacobianFactor(context, executable, true)).pull;
 }
 
-type PullCall = (row: number, isNew: number, carried: number) => number;
+type PullRoutine = (row: number, isNew: number, carried: number) => number;
 
-/** The text of a pull by executable, which serves all gradients: what it calls in JavaScript is that of the one that runs. */
-const written = new WeakMap<
+/**
+ * The text of a pull by executable, which serves all gradients: what it calls in JavaScript is that of the one that
+ * runs.
+ */
+const routineCache = new WeakMap<
   StepExecutable<AdjointProgram>,
   {
     readonly host: PullHost;
     readonly fromDense: Float64Array | undefined;
-    readonly calls: {untouched?: PullCall; summed?: PullCall};
+    readonly calls: {untouched?: PullRoutine; summed?: PullRoutine};
   }
 >();
 
 /** Pulls steps of a grid back, one by one or several at once. */
-export class StepsBack implements Puller {
+export class GridPull implements Puller {
   private readonly buffers: StepBuffers;
   private readonly result: Float64Array;
   private readonly nextCotangent: Float64Array | undefined;
   private readonly zCotangent: Float64Array | undefined;
   /** What dense output asks of the unknown, in addition to the step's end; zeros where it asks nothing. */
   readonly fromDense: Float64Array | undefined;
-  private readonly call: PullCall;
+  private readonly call: PullRoutine;
   readonly host: PullHost;
   /** The rows that are pulled back, while they are: row 0 of a routine is this one of the record. */
   private record: StepRecord | undefined;
   private from = 0;
   /** Length of the steps whose zCotangent lies there already. */
-  private carried = NaN;
+  private preparedLength = NaN;
 
   constructor(
     private readonly context: StepContext,
@@ -68,13 +71,13 @@ export class StepsBack implements Puller {
     // The end of a step and its beginning share one where they are of one size.
     this.result = executable.find('xCotangent') ?? executable.buffer('nextCotangent');
     const key = cotangents.untouched ? 'untouched' : 'summed';
-    let texts = written.get(executable);
+    let texts = routineCache.get(executable);
     if (texts === undefined) {
       const fromDense = executable.find('denseZCotangent')?.slice();
-      written.set(executable, (texts = {host: {owner: this}, fromDense, calls: {}}));
+      routineCache.set(executable, (texts = {host: {owner: this}, fromDense, calls: {}}));
     }
     [this.host, this.fromDense] = [texts.host, texts.fromDense];
-    this.call = texts.calls[key] ??= interpret(pullRoutine(this.parts(texts.host)));
+    this.call = texts.calls[key] ??= interpret(pullRoutine(this.operations(texts.host)));
   }
 
   /** Row 0 of the next routine. */
@@ -88,22 +91,22 @@ export class StepsBack implements Puller {
     if (xCotangent !== nextCotangent) nextCotangent?.set(xCotangent);
     this.at(record, k);
     this.host.owner = this;
-    this.call(0, isNew ? 1 : 0, this.carried);
-    this.carried = buffers.h === undefined ? 0 : buffers.h[0];
+    this.call(0, isNew ? 1 : 0, this.preparedLength);
+    this.preparedLength = buffers.h === undefined ? 0 : buffers.h[0];
     this.record = undefined;
     if (xCotangent !== result) xCotangent.set(result);
   };
 
   /** Several at once, in compiled programs whose cotangents need no care after each step. */
-  get together(): PullTogether | undefined {
+  get batched(): BatchedPull | undefined {
     const {context, executable, cotangents} = this;
     const blocks = cotangents.untouched ? PullBlocks.of(context, executable, this) : undefined;
     return (
       blocks && {
-        most: blocks.capacity,
+        maxCount: blocks.capacity,
         pull: (record, from, count, ends, isNew) => {
-          blocks.pull(record, from, count, ends, isNew, this.carried);
-          this.carried = record.length(from);
+          blocks.pull(record, from, count, ends, isNew, this.preparedLength);
+          this.preparedLength = record.length(from);
           this.record = undefined;
         },
       }
@@ -113,9 +116,10 @@ export class StepsBack implements Puller {
   /**
    * What the pull of a step consists of.
    * @param host whose functions in JavaScript it calls
-   * @param chainsPulls see `PullParts`; undefined: asked for by the first step that goes on from another, as what begins a run is pulled back alone, by other programs
+   * @param chainsPulls see `PullOperations`; undefined: asked for by the first step that goes on from another, as what
+   *   begins a run is pulled back alone, by other programs
    */
-  parts(host: PullHost, carriesOn?: boolean): PullParts {
+  operations(host: PullHost, carriesOn?: boolean): PullOperations {
     const {executable, jacobian, context, buffers, cotangents, zCotangent: b, fromDense: more} = this;
     const x = executable.find('w');
     let carries: boolean | undefined;
@@ -123,14 +127,14 @@ export class StepsBack implements Puller {
       h: buffers.h,
       unknown: jacobian && {
         pullUnknown: programPart(executable, 'pullUnknown'),
-        carriesOn: carriesOn ?? valuePart(() => ((carries ??= context.compiled.chainsPulls) ? 1 : 0)),
+        chainsPulls: carriesOn ?? valuePart(() => ((carries ??= context.compiled.chainsPulls) ? 1 : 0)),
         fromDense: b && more && {zCotangent: b, more},
         solve:
           b === undefined || x === undefined
             ? {run: () => undefined}
-            : jacobian.transposedPart(b, x, row => host.owner.solve(b, x, row)),
-        hasRest: jacobian.hasRest,
-        pullRest: {run: () => host.owner.pullRest()},
+            : jacobian.transposedCallee(b, x, row => host.owner.solve(b, x, row)),
+        hasLowPart: jacobian.hasLowPart,
+        pullLowPart: {run: () => host.owner.pullLowPart()},
       },
       pullStep: programPart(executable, 'pullStep'),
       sum: cotangents.untouched ? undefined : {run: () => host.owner.sum()},
@@ -147,14 +151,14 @@ export class StepsBack implements Puller {
   }
 
   /** The step is linear in its cotangents: those of the rest of w are added. */
-  pullRest(): void {
+  pullLowPart(): void {
     const {executable, jacobian, cotangents, result, nextCotangent, zCotangent} = this;
     const times = (['tCotangent', 'hCotangent'] as const).map(name => executable.find(name));
     const sums = [result, zCotangent, ...times];
     const own = sums.map(sum => sum?.slice());
     nextCotangent?.fill(0);
     executable.find('insideCotangent')?.fill(0);
-    if (jacobian?.rest !== undefined) executable.find('w')?.set(jacobian.rest);
+    if (jacobian?.lowPart !== undefined) executable.find('w')?.set(jacobian.lowPart);
     executable.run('pullStep');
     cotangents.add();
     sums.forEach((sum, i) => addTo(sum, own[i]));
@@ -162,12 +166,12 @@ export class StepsBack implements Puller {
 }
 
 /** Back over a grid, by what is kept of its steps (step/stored-for-backward.ts), or by whole ones. */
-export function implicitBack(context: StepContext): TransitionPull {
+export function implicitGridPull(context: StepContext): TransitionPull {
   const {compiled, storage, linear} = context;
   const solver = compiled.matrices.sweepSolver(linear);
   const executable = storage === 'narrow' ? compiled.adjoint(solver) : compiled.fullAdjoint(solver);
   loadParameters(executable, context);
   const cotangents = new ParameterCotangents(context, executable, compiled.canAccumulate);
-  const steps = new StepsBack(context, executable, cotangents, jacobianFactor(context, executable, true));
-  return pullRows(context, executable, cotangents, steps.pull, steps.together);
+  const steps = new GridPull(context, executable, cotangents, jacobianFactor(context, executable, true));
+  return pullRows(context, executable, cotangents, steps.pull, steps.batched);
 }

@@ -6,25 +6,25 @@
 import {newNumbers} from '../memory.js';
 
 /** Memory is given back where more than this lies idle: a quarter of the adjoint's default budget. */
-const mostIdle = 2 ** 28;
+const maxIdle = 2 ** 28;
 
 /** Memory for the rows of records, one record after another. */
-export interface Room {
+export interface RecordMemory {
   readonly rows: Float64Array;
-  /** Its memory is passed on, so that what is made for it once pays: views of the rows, there where it has been. */
+  /** Views of the rows, for memory that has been passed on before. */
   readonly views?: RowViews;
 }
 
-interface Idle {
-  readonly room: Room;
+interface IdleMemory {
+  readonly room: RecordMemory;
   /** Told when the memory is another's. */
   lose(): void;
 }
 
-let idle: Idle | undefined;
+let idle: IdleMemory | undefined;
 
 /** Room for so many numbers: fresh, or that of a record that had its gradient; then its contents are old. */
-export function takeRoom(numbers: number): Room {
+export function acquireMemory(numbers: number): RecordMemory {
   const found = idle;
   // Not far more than is needed: a short run's record should not hold a long one's memory.
   if (found === undefined || found.room.rows.length < numbers || found.room.rows.length > 2 * numbers)
@@ -42,13 +42,13 @@ export function takeRoom(numbers: number): Room {
 }
 
 /** The memory may be another's from now on; it stays as it is until then. */
-export function offerRoom(room: Room, lose: () => void): void {
+export function releaseMemory(room: RecordMemory, lose: () => void): void {
   const {byteLength} = room.rows;
-  if (byteLength > 0 && byteLength <= mostIdle) idle = {room, lose};
+  if (byteLength > 0 && byteLength <= maxIdle) idle = {room, lose};
 }
 
 /** Rows that keep a view: at about 110 bytes each half a mebibyte for the one room that is passed on. */
-const mostViews = 2 ** 12;
+const maxViews = 2 ** 12;
 
 /** Views of the rows of a room, each made when it is first asked for. */
 export class RowViews {
@@ -60,17 +60,17 @@ export class RowViews {
   constructor(private readonly rows: Float64Array) {}
 
   /** For rows of `width` numbers, the `size` from `offset` on in each. Those of other rows are dropped. */
-  lie(width: number, offset: number, size: number): void {
+  setLayout(width: number, offset: number, size: number): void {
     if (width === this.width && offset === this.offset && size === this.size) return;
     [this.width, this.offset, this.size] = [width, offset, size];
-    this.views = new Array<Float64Array | undefined>(Math.min(Math.floor(this.rows.length / width), mostViews));
+    this.views = new Array<Float64Array | undefined>(Math.min(Math.floor(this.rows.length / width), maxViews));
   }
 
   row(k: number): Float64Array {
-    return this.views[k] ?? this.made(k);
+    return this.views[k] ?? this.makeView(k);
   }
 
-  private made(k: number): Float64Array {
+  private makeView(k: number): Float64Array {
     const {rows, views, width, offset, size} = this;
     const view = rows.subarray(k * width + offset, k * width + offset + size);
     if (k < views.length) views[k] = view;

@@ -1,6 +1,7 @@
 /**
- * Many adaptive steps of an explicit scheme as one routine (lib/routine): attempts, their errors, saved states. How long a
- * step is, is decided in JavaScript (pace.ts), once an attempt. What the text does not handle ends it before that attempt.
+ * Many adaptive steps of an explicit scheme as one routine (lib/routine): attempts, their errors, saved states. How
+ * long a step is, is decided in JavaScript (step-size-controller.ts), once an attempt. What the text does not handle
+ * ends it before that attempt.
  */
 import type {Element, MoveKernels, Part, Routine, Value} from '../../routine/routine.js';
 import {
@@ -27,8 +28,8 @@ import {
 import type {BlockNumber} from '../../step/adaptive-block-layout.js';
 import {controlIndex, timeRoundoff} from '../../step/adaptive-block-layout.js';
 import {rowHeaderSize} from '../../step/block-layout.js';
-import type {StepParts} from '../step-text.js';
-import {writeAttempt} from '../step-text.js';
+import type {StepOperations} from '../emit-step.js';
+import {writeAttempt} from '../emit-step.js';
 
 /** Arrays of a block (step/adaptive-block-layout.ts). */
 export interface AdaptiveRoom {
@@ -51,10 +52,12 @@ export interface AdaptiveRoom {
 }
 
 export interface AdaptiveParts {
-  readonly step: StepParts;
-  /** Of (rtol, judged components): the error of the last attempt as a share of the tolerance. */
+  readonly step: StepOperations;
+  /**
+   * The error of the last attempt over its tolerance; arguments: rtol, and the number of components with an estimate.
+   */
   readonly error: Part;
-  /** Of (error): takes note of an attempt, and sets t, h and stop for the next; 0 where there is none. */
+  /** Accepts or rejects an attempt by its error, and sets t, h and stop for the next; returns 0 if there is none. */
   readonly judge: Part;
   /** Loads a step for dense output, and D at θ. */
   readonly between?: Part | undefined;

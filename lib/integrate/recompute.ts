@@ -3,14 +3,14 @@ import type {StepRecord} from '../adjoint/record.js';
 import type {StepHistory} from '../adjoint/step-history.js';
 import {noCounts} from './counters.js';
 import {Integrator} from './history/integrator.js';
-import type {Runnable} from './runnable.js';
+import type {RunContext} from './run-context.js';
 import {Stepper} from './stepper.js';
 
-export interface Repeated {
-  /** Where it stands: set it, and read it. */
+export interface Recomputer {
+  /** The present state: set it, and read it. */
   readonly state: Float64Array;
-  /** What the next transition goes on from, a copy: set it, and read it. */
-  place: Float64Array;
+  /** All that the next transition depends on, a copy: set it, and read it. */
+  snapshot: Float64Array;
   /** Transition n, whose rows go to the record. */
   take(n: number, record: StepRecord | undefined): void;
 }
@@ -22,16 +22,16 @@ const failed = 'a step that had succeeded failed when taken again';
  * @param iterations Newton's are recorded, too
  * @param apart they depend on the state alone, not on the matrix of the step before
  */
-export function repeatGrid(prepared: Runnable, iterations: boolean, apart: boolean): Repeated {
+export function recomputeGrid(prepared: RunContext, iterations: boolean, apart: boolean): Recomputer {
   const {poll} = prepared.options;
   const stepper = new Stepper(prepared, new Float64Array(prepared.traced.state.size), iterations, apart);
   return {
     state: stepper.state,
-    get place() {
-      return stepper.place;
+    get snapshot() {
+      return stepper.snapshot;
     },
-    set place(place) {
-      stepper.place = place;
+    set snapshot(place) {
+      stepper.snapshot = place;
     },
     take(n, record) {
       poll?.();
@@ -45,23 +45,23 @@ export function repeatGrid(prepared: Runnable, iterations: boolean, apart: boole
 }
 
 /** Transitions of a step history, with the lengths they had. */
-export function repeatHistory(prepared: Runnable, history: StepHistory): Repeated {
+export function recomputeHistory(prepared: RunContext, history: StepHistory): Recomputer {
   const {poll} = prepared.options;
   const integrator = new Integrator(prepared, noCounts(), true);
   const {state, stepper} = integrator;
   const before = new Float64Array(state.length);
   return {
     state,
-    get place() {
+    get snapshot() {
       return state.slice();
     },
-    set place(place) {
+    set snapshot(place) {
       state.set(place);
     },
     take(n, record) {
       poll?.();
       if (record !== undefined) before.set(state);
-      if (integrator.repeat(history, n) !== 'completed') throw new Error(failed);
+      if (integrator.recompute(history, n) !== 'completed') throw new Error(failed);
       record?.append(history.t[n], history.h[n], before, stepper.z);
     },
   };

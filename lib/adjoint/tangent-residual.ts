@@ -5,17 +5,17 @@ import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {setDirections} from './derived-cotangents.js';
-import type {Left} from './jacobian-factor.js';
+import type {ResidualFunction} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {Directions} from './directions.js';
 
-export class TangentLeft {
+export class TangentResidual {
   private executable: StepExecutable<'tangentLeft'> | undefined;
   private record: StepRecord | undefined;
   private k = 0;
   /** For the refinement. */
-  readonly left: Left;
+  readonly residual: ResidualFunction;
 
   /**
    * @param tangents what the tangents are called in the programs, and where they stand; with dt and dh where the step's
@@ -29,7 +29,7 @@ export class TangentLeft {
     directions?: Directions,
   ) {
     const entries = Object.entries(tangents) as ['dx' | 'dz' | 'dt' | 'dh', Float64Array | undefined][];
-    this.left = () => {
+    this.residual = () => {
       const executable = (this.executable ??= this.compile(context, count, 'dh' in tangents, directions));
       this.record?.load(this.k, stepBuffers(executable));
       for (const [name, values] of entries) if (values !== undefined) executable.find(name)?.set(values);
@@ -52,7 +52,7 @@ export class TangentLeft {
   }
 
   /** Step k of a record from now on. */
-  stand(record: StepRecord, k: number): void {
+  setStep(record: StepRecord, k: number): void {
     this.record = record;
     this.k = k;
   }

@@ -34,18 +34,18 @@ describe('the memory of records', () => {
       return record;
     };
     const first = filled(1000);
-    first.offer();
+    first.release();
     filled(100);
-    expect(first.lost).to.equal(false);
+    expect(first.isLost).to.equal(false);
     const second = filled(900);
-    expect(first.lost).to.equal(true);
-    second.offer();
-    first.offer(); // has nothing to give
-    expect(second.lost).to.equal(false);
+    expect(first.isLost).to.equal(true);
+    second.release();
+    first.release(); // has nothing to give
+    expect(second.isLost).to.equal(false);
     filled(1200);
-    expect(second.lost).to.equal(false);
+    expect(second.isLost).to.equal(false);
     filled(900);
-    expect(second.lost).to.equal(true);
+    expect(second.isLost).to.equal(true);
   });
 
   it('gives every record its own rows, with views of them or without', () => {
@@ -77,9 +77,9 @@ describe('the memory of records', () => {
     ] as const;
     const records = sizes.map(([size, expected, steps], i) => {
       const record = shown(size, expected, steps, 10 * i);
-      record.offer();
+      record.release();
       return record;
     });
-    expect(records.map(({lost}) => lost)).to.deep.equal([true, true, true, true, true, false, false, true, false]);
+    expect(records.map(({isLost}) => isLost)).to.deep.equal([true, true, true, true, true, false, false, true, false]);
   });
 });
