@@ -15,28 +15,10 @@ export type ModelOptions = RunOptions & Omit<FitOptions, keyof RunOptions>;
 type Names<T> = {readonly [name in keyof Required<T>]: Check};
 
 // The types name every option: one that is added there is missing here, and does not compile.
-const ofRuns: Names<RunOptions> = {
-  ...integrationChecks,
-  dt: any,
-  steps: any,
-  t1: any,
-  params: any,
-  inputs: any,
-  events: any,
-  saveAt: any,
-  observe: any,
-  onProgress: any,
-  signal: any,
-  throw: any,
-};
+const shared = {...integrationChecks, dt: any, inputs: any, events: any, observe: any, onProgress: any, signal: any};
+const ofRuns: Names<RunOptions> = {...shared, steps: any, t1: any, params: any, saveAt: any, throw: any};
 const ofFits: Names<FitOptions> = {
-  ...integrationChecks,
-  dt: any,
-  inputs: any,
-  events: any,
-  observe: any,
-  onProgress: any,
-  signal: any,
+  ...shared,
   offGrid: any,
   method: any,
   shooting: any,

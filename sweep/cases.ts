@@ -10,10 +10,13 @@ import {
   count as wholeCount,
   finite,
   object,
-  refuseUnknownOptions,
+  optional,
+  readOptions,
   requireValue,
   shown,
+  typed,
   type Check,
+  type Options,
 } from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {seeded} from '../lib/random.js';
@@ -112,6 +115,8 @@ export function tableCases(
   });
 }
 
+const rangeOptions = {low: typed<number>(any), high: typed<number>(any), log: optional(boolean, false)};
+
 /** Numbers of the unit interval on a range's axis. @throws OptionError 'bad-range' */
 function scales(ranges: Ranges, owner: string): [name: string, scale: (unit: number) => number][] {
   const entries = Object.entries(ranges);
@@ -124,14 +129,8 @@ function scales(ranges: Ranges, owner: string): [name: string, scale: (unit: num
         `${owner}: ${name} must be a range, [low, high] or {low, high, log}, `
           + `not ${Array.isArray(range) ? `a list of ${range.length}` : shown(range)}.`,
       );
-    if (!Array.isArray(range)) refuseUnknownOptions(range, {low: any, high: any, log: boolean}, `${owner}: ${name}`);
-    const {
-      low,
-      high,
-      log = false,
-    } = Array.isArray(range)
-      ? {low: range[0] as number, high: range[1] as number}
-      : (range as {low: number; high: number; log?: boolean});
+    const given = (Array.isArray(range) ? {low: range[0], high: range[1]} : range) as Options<typeof rangeOptions>;
+    const {low, high, log} = readOptions(given, rangeOptions, `${owner}: ${name}`);
     if (!(Number.isFinite(low) && Number.isFinite(high) && low < high && (!log || low > 0)))
       throw new OptionError(
         'bad-range',

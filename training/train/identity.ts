@@ -51,18 +51,15 @@ export const identitySchema = {
 };
 export type Identity = OptionValues<typeof identitySchema>;
 
-const words: {readonly [key in keyof Identity]: string} = {
+/** Names of entries in errors, where they are not those of options. */
+const words: {readonly [key in keyof Identity]?: string} = {
   optimizer: 'the optimizer',
   shapes: 'the shapes of the variables',
   names: 'the order of the variables, by their names,',
   examples: 'the number of examples',
-  batchSize: 'batchSize',
-  seed: 'seed',
-  shuffle: 'shuffle',
   learningRate: 'the learning rate',
   hyperparameters: 'the optimizer’s setting',
   schedule: 'the schedule',
-  clip: 'clip',
   data: 'the content of the examples',
   validation: 'the validation data',
 };
@@ -127,7 +124,7 @@ export function requireSame<T>(
       ? own.schedule
       : {steps: saved.schedule.steps, rates: asJson(ratesOf(problem, saved.schedule.steps))};
   const here: Identity = {...own, schedule: rates, names: sameOrder(saved.names, own.names) ? saved.names : own.names};
-  const differ = (Object.keys(words) as (keyof Identity)[]).filter(
+  const differ = (Object.keys(identitySchema) as (keyof Identity)[]).filter(
     key => JSON.stringify(saved[key]) !== JSON.stringify(here[key]),
   );
   const refused = differ.filter(key => !accepted.has(key));
@@ -141,7 +138,8 @@ export function requireSame<T>(
 }
 
 function difference(key: keyof Identity, saved: unknown, own: unknown): string {
-  if (key === 'data' || key === 'validation') return `${words[key]} differ`;
+  const word = words[key] ?? key;
+  if (key === 'data' || key === 'validation') return `${word} differ`;
   if (key === 'schedule' && saved !== null && own !== null) {
     const [there, here] = [saved, own] as NonNullable<Identity['schedule']>[];
     const i = there.rates.findIndex((rate, k) => rate !== here.rates[k]);
@@ -153,11 +151,11 @@ function difference(key: keyof Identity, saved: unknown, own: unknown): string {
   if (key === 'hyperparameters') {
     const [there, here] = [saved, own] as Identity['hyperparameters'][];
     const name = [...Object.keys(there), ...Object.keys(here)].find(one => there[one] !== here[one]) ?? '';
-    return `${words[key]} ${name} is ${there[name]}, here ${here[name]}`;
+    return `${word} ${name} is ${there[name]}, here ${here[name]}`;
   }
   if (key === 'schedule')
     return `there is ${saved === null ? 'no' : 'a'} schedule, here ${own === null ? 'none' : 'one'}`;
-  return `${words[key]} is ${JSON.stringify(saved)}, here ${JSON.stringify(own)}`;
+  return `${word} is ${JSON.stringify(saved)}, here ${JSON.stringify(own)}`;
 }
 
 /** @param sentences each of one difference @param which their names */

@@ -176,16 +176,9 @@ export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promis
     for (let b = 0; b < batches; b++) {
       const done = (epoch - 1 + b / batches) / epochs;
       step.rate = rate * (LAST + ((1 - LAST) * (1 + Math.cos(Math.PI * done))) / 2);
-      const {
-        past: given,
-        u,
-        y,
-      } = sectionsAt(
-        Array.from(order.subarray(b * size, (b + 1) * size), i => places[i]),
-        past,
-        section,
-      );
-      sum += step({params: {u}, data: {past: given, y}});
+      const batch = Array.from(order.subarray(b * size, (b + 1) * size), i => places[i]);
+      const {u, ...data} = sectionsAt(batch, past, section);
+      sum += step({params: {u}, data: {past: data.past, y: data.y}});
     }
     step.write();
     const validation = Math.sqrt(held.reduce((total, record) => total + model.freeRun(record) ** 2 / held.length, 0));
