@@ -16,7 +16,6 @@ import {
   shown,
   typed,
   type Check,
-  type Options,
 } from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {seeded} from '../lib/random.js';
@@ -129,7 +128,8 @@ function scales(ranges: Ranges, owner: string): [name: string, scale: (unit: num
         `${owner}: ${name} must be a range, [low, high] or {low, high, log}, `
           + `not ${Array.isArray(range) ? `a list of ${range.length}` : shown(range)}.`,
       );
-    const given = (Array.isArray(range) ? {low: range[0], high: range[1]} : range) as Options<typeof rangeOptions>;
+    const isPair = (one: Range): one is readonly [low: number, high: number] => Array.isArray(one);
+    const given = isPair(range) ? {low: range[0], high: range[1]} : range;
     const {low, high, log} = readOptions(given, rangeOptions, `${owner}: ${name}`);
     if (!(Number.isFinite(low) && Number.isFinite(high) && low < high && (!log || low > 0)))
       throw new OptionError(
