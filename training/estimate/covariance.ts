@@ -3,6 +3,7 @@ import type {Numeric} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
 import {readNumeric} from '../../lib/internal.js';
 import {refuseUnknownOptions} from '../../lib/checks.js';
+import {isByName} from '../identify/records.js';
 import {rootOf} from './roots.js';
 
 /**
@@ -26,7 +27,7 @@ export interface Part {
 export function covarianceMatrix(given: Covariance, parts: readonly Part[], what: string): Float64Array {
   const size = parts.reduce((sum, part) => sum + part.size, 0);
   const matrix = new Float64Array(size * size);
-  if (isByBlock(given)) {
+  if (isByName(given)) {
     refuseUnknownOptions(
       given,
       parts.map(({name}) => name),
@@ -58,16 +59,6 @@ export function requireRoot(matrix: Float64Array, size: number, what: string): F
       {option: what},
     );
   return root;
-}
-
-function isByBlock(given: Covariance): given is {readonly [block: string]: Numeric | undefined} {
-  return (
-    typeof given === 'object'
-    && given !== null
-    && !Array.isArray(given)
-    && !ArrayBuffer.isView(given)
-    && !('dataSync' in given)
-  );
 }
 
 function square(given: Numeric, n: number, what: string): Float64Array {

@@ -29,7 +29,7 @@ import {seeded} from '../../lib/random.js';
 import {checkRecords, comparedSeries, Fit} from '../identify/fit.js';
 import {type Parameters, requireParameters} from '../identify/parameters.js';
 import {modelChecks, type Model} from '../identify/model.js';
-import type {MeasuredRecord} from '../identify/records.js';
+import {seriesNames, type MeasuredRecord} from '../identify/records.js';
 import {nested} from '../identify/nested.js';
 import {evaluate} from '../identify/evaluation.js';
 import {RowQr, singularValues} from '../identify/row-qr.js';
@@ -81,8 +81,6 @@ export interface FisherInformation {
 }
 
 const problemChecks: Checks = {...modelChecks, noise: object};
-
-const seriesNames = ['q', 'v', 'y'] as const;
 
 /**
  * The information that one experiment, or several together, would give about the parameters at their guesses.

@@ -124,7 +124,7 @@ export function slicedRecord(record: CheckedRecord, from: number, to: number): C
   return {...record, t: record.t.slice(from, to), channels};
 }
 
-const seriesNames = ['q', 'v', 'y'] as const;
+export const seriesNames = ['q', 'v', 'y'] as const;
 const recordChecks: Checks = {
   t: any,
   q: any,
@@ -263,10 +263,9 @@ function readWeights(
   outputs: number,
   record: string,
 ): Float64Array {
-  const {values, shape} = readNumeric(
-    (isBySeries(weights, record) ? weights[series] : weights) ?? 1,
-    `${record}: weights`,
-  );
+  const byName = isByName(weights);
+  if (byName) refuseUnknownOptions(weights, seriesNames, `${record}: weights`);
+  const {values, shape} = readNumeric((byName ? weights[series] : weights) ?? 1, `${record}: weights`);
   const bad = values.findIndex(value => !(value >= 0 && value < Infinity));
   if (bad >= 0)
     throw new DataError(
@@ -316,17 +315,10 @@ function spreadWeights(
   return values.length === total ? values : undefined;
 }
 
-type BySeries = {readonly [series in SeriesName]?: Numeric};
-
-function isBySeries(weights: MeasuredRecord['weights'], record: string): weights is BySeries {
-  if (
-    typeof weights !== 'object'
-    || weights === null
-    || Array.isArray(weights)
-    || ArrayBuffer.isView(weights)
-    || 'dataSync' in weights
-  )
-    return false;
-  refuseUnknownOptions(weights, seriesNames, `${record}: weights`);
-  return true;
-}
+/** Whether numbers are given by the names of what they belong to. */
+export const isByName = (given: unknown): given is {readonly [name: string]: Numeric | undefined} =>
+  typeof given === 'object'
+  && given !== null
+  && !Array.isArray(given)
+  && !ArrayBuffer.isView(given)
+  && !('dataSync' in given);

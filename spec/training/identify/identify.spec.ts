@@ -822,7 +822,7 @@ describe('identify', () => {
       expect(unknown)
         .to.be.instanceOf(OptionError)
         .and.have.property('message')
-        .that.contains("no parameter 'K'; did you mean 'k'?");
+        .that.matches(/no parameter 'K'; it has .*\. Did you mean 'k'\?/);
       expect(await readFile(path, 'utf8'), 'the one before is untouched').to.equal(html);
     } finally {
       await rm(folder, {recursive: true});

@@ -279,7 +279,10 @@ describe('multiple shooting', () => {
       method: levenbergMarquardt({maxIterations: 50}),
     });
     expect(estimate.k).to.be.closeTo((await found()).estimate.k as number, 1e-6);
-    expect(() => multiple({segments: 1.5})).to.throw(OptionError, /segments is 1\.5/);
+    expect(() => multiple({segments: 1.5})).to.throw(
+      OptionError,
+      /segments must be a whole number of at least 2, not 1\.5/,
+    );
   });
 });
 
