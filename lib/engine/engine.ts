@@ -71,7 +71,7 @@ export interface Executable<Program extends string = string, Buffer extends stri
   has(program: Program): boolean;
   /** Runs one program: reads its inputs' buffers, writes its outputs'. Allocates nothing. */
   run(program: Program): void;
-  /** The same as a function, for inner loops: `program(name)()` is `run(name)` without the look-up. */
+  /** A program as a function, for inner loops: `program(name)()` is `run(name)` without the look-up. */
   program(name: Program): () => void;
   /** Each program will be called so often from now on: see `CompileOptions.calls`. */
   expect?(calls: number): void;

@@ -9,7 +9,7 @@ import {wasm, wasmSingle, wasmSupported} from './wasm/wasm.js';
 /** The engines that ship, and `auto` for the fastest that runs here. */
 export type EngineName = 'auto' | 'wasm' | 'interpreter' | 'tensor';
 
-/** What compiled programs compute in. */
+/** Precision of compiled programs. */
 export type Precision = 'double' | 'single';
 
 /** 'auto': compiled code, or the interpreter where WebAssembly is missing or forbidden. */

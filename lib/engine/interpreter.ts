@@ -98,7 +98,7 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
       if (--uses[value] === 0 && array !== undefined) memory.give(array);
     }
   }
-  // What depends on no input is computed once, now.
+  // Values that depend on no input are computed once, now.
   for (const {kernel, operands, out} of before) kernel(operands, out);
   return [
     ...program,
@@ -174,7 +174,7 @@ class Arrays {
     return array;
   }
 
-  /** Of those that were taken. */
+  /** Takes back an array that was handed out. */
   give(array: Float64Array): void {
     if (!this.owned.delete(array)) return;
     const list = this.free.get(array.length);

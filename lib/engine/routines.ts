@@ -7,7 +7,7 @@ import type {RoutineFactor} from './wasm/routine.js';
 /** Programs and kernels to be called in one memory, of which a buffer's `byteOffset` is an address. */
 export interface Routines {
   readonly memory: WebAssembly.Memory;
-  /** Those of vectors, and all of them. */
+  /** The kernels of vectors, and all kernels. */
   readonly vectors: VectorKernels;
   readonly kernels: NumericKernels;
   /** undefined where the matrix has no compiled factor here. */

@@ -82,7 +82,7 @@ export function isLinearIn(outputs: readonly Node[], of: Node, depends: Readonly
   );
 }
 
-/** The same nodes without declared derivatives, for programs that are not differentiated further. */
+/** Nodes without declared derivatives, for programs that are not differentiated further. */
 export function withoutDeclarations(
   outputs: readonly Node[],
   nodes: readonly Node[] = topological(outputs),
@@ -100,7 +100,7 @@ export function withoutDeclarations(
   return found;
 }
 
-/** The same of a program. */
+/** A program without declared derivatives. */
 export function valuesOf(graph: Graph): Graph {
   const nodes = graph.outputs.map(({node}) => node);
   const values = withoutDeclarations(nodes);

@@ -60,7 +60,7 @@ export function sameOperation(a: Node, b: Node): boolean {
 
 const equal = (a: Node, b: Node): boolean => sameOperands(a, b, isCommutative(a)) && sameOperation(a, b);
 
-/** Of all but the operands; never 0. */
+/** A hash of all but the operands; never 0. */
 export function ownHash(node: Node): number {
   const {notes} = node;
   if (notes.hash === 0) {

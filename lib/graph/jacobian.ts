@@ -22,7 +22,7 @@ export interface Jacobian {
   readonly values: Node;
   /** Products it takes, tangents and transposed ones; 0 where the entries are computed one by one. */
   readonly colors: number;
-  /** What it was derived from: the product with `direction`; undefined where that is zero. */
+  /** The product with `direction`, from which it was derived; undefined where that is zero. */
   readonly tangent: Node | undefined;
   readonly direction: Node<'input'>;
 }

@@ -174,7 +174,7 @@ function evaluatedMask(mask: Node, levels = foldedLevels): Float64Array | undefi
   return values;
 }
 
-/** The same mask, as numbers where it is known; undefined where it holds everywhere. */
+/** A mask as a constant where it is known; undefined where it holds everywhere. */
 function settledMask(mask: Node): Mask {
   const values = evaluatedMask(mask);
   if (values === undefined) return mask;
@@ -368,7 +368,7 @@ function pushed(node: Node, given: readonly (Masked | undefined)[]): Masked {
   return {value, mask: undefined};
 }
 
-/** The same tangents, with partials applied only where what they multiply is not zero by construction. */
+/** Tangents with partials applied only where their factor is not zero by construction. */
 export function guarded(
   tangents: readonly (Node | undefined)[],
   linear: ReadonlySet<Node>,

@@ -26,7 +26,7 @@ export interface Attributes {
   /** Operands: condition, then, else (one shape). */
   select: Empty;
 
-  /** The same numbers in another shape, or counted as another type. */
+  /** Numbers in another shape, or counted as another type. */
   reshape: Empty;
   /** Result axis i is the operand's axis permutation[i]. */
   transpose: {readonly permutation: readonly number[]};
@@ -199,11 +199,11 @@ export interface Node<O extends Op = Op> {
     /** The last traversal that met it, and its place there (`topological`). */
     traversal: number;
     place: number;
-    /** Of its primitive, attributes, shape and type; 0 before it is asked for (interned.ts). */
+    /** Hash of its primitive, attributes, shape and type; 0 before it is asked for (interned.ts). */
     hash: number;
     /** The canonicalizer that it last stood for itself in; 0 for none (simplify.ts). */
     canonicalIn: number;
-    /** What follows from its operands, by the property's number (masks.ts). */
+    /** Properties that follow from its operands, by their number (masks.ts). */
     facts: unknown[] | undefined;
   };
 }

@@ -37,7 +37,7 @@ export function plainNodes(roots: readonly Node[]): PlainNodes {
   return {nodes, roots: roots.map(root => places.get(root) as number)};
 }
 
-/** The same nodes anew: what was shared is shared again. */
+/** Makes nodes anew; shared ones are shared again. */
 export function nodesFromPlain({nodes, roots}: PlainNodes): Node[] {
   const made: Node[] = [];
   for (const {op, operands, attributes, shape, dtype} of nodes) {

@@ -25,7 +25,7 @@ interface Term {
   readonly isNegative: boolean;
 }
 
-/** The same outputs, and the same nodes where there are no such sums. */
+/** Outputs with long sums as loops; the nodes themselves where there are no such sums. */
 export function rerolled(outputs: readonly Node[]): readonly Node[] {
   const order = topological(outputs);
   const parts = partsOfLongSums(order, outputs);
@@ -179,7 +179,7 @@ function together(nodes: readonly Node[]): Node | undefined {
         depth + 1,
       ),
     );
-    // The same operation on the same operands, as simplification leaves none: all are the first.
+    // Equal operations on equal operands, which simplification removes: all are the first.
     if (!areAlike || operands.every(operand => operand === undefined)) return undefined;
     if (doesWork(first)) operations++;
     const found = rule(

@@ -89,7 +89,7 @@ const mostGrowth = 2;
 class Scales {
   private readonly canonical: (node: Node) => Node;
   private readonly forms = new Map<Node, Scaled>();
-  /** What values are made of whose scale was applied. */
+  /** The scaled form of values whose scale was applied. */
   private readonly origins = new Map<Node, Scaled>();
   private readonly order = new Map<Node, number>();
 
@@ -101,7 +101,7 @@ class Scales {
     this.canonical = canonicalizer(inputs);
   }
 
-  /** Those of a node's operands are known, or found for the little that a rule builds. */
+  /** The form of a node; its operands' are known, or found for the little that a rule builds. */
   form(node: Node): Scaled {
     let form = this.forms.get(node);
     if (form === undefined) {

@@ -64,7 +64,7 @@ export function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
     const done = results.get(node);
     if (done !== undefined) return done;
     const others = otherOperands(node, canonical);
-    // What stood for itself before has nothing to be reduced.
+    // A node that stood for itself before is reduced already.
     const reduced = others !== undefined ? rebuild(node, others) : node.notes.canonicalIn > 0 ? node : reduce(node);
     const result = reduced === node ? interned.of(node) : canonical(reduced);
     if (result === node) node.notes.canonicalIn = own;

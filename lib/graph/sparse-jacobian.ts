@@ -48,7 +48,7 @@ export interface SparseJacobian {
   readonly terms: number;
 }
 
-/** What is given up beyond: more terms of a value, or coefficients that cost more. */
+/** Most terms of a value, and the highest cost of coefficients; beyond, entries are given up. */
 export interface Limits {
   readonly terms: number;
   readonly cost: number;
@@ -69,7 +69,7 @@ export function sparseJacobian(
   return terms === undefined ? undefined : assemble(terms, tangent.size, direction.size);
 }
 
-/** The same as terms of the tangent, element by element. */
+/** Terms of the tangent, element by element; parameters as in `sparseJacobian`. */
 export function sparseTerms(
   tangent: Node,
   direction: Node,
@@ -235,7 +235,7 @@ function concatenated(node: Node<'concat'>, of: Lookup): readonly Term[] {
   });
 }
 
-/** What several elements add to one result becomes as many terms. */
+/** Several elements that are added to one result become as many terms. */
 function scattered(terms: readonly Term[] | undefined, table: Int32Array, shape: Shape): readonly Term[] | undefined {
   const sources: Int32Array[] = [];
   const filled = new Int32Array(sizeOf(shape));
@@ -354,7 +354,7 @@ function added(a: Node, b: Node): Node {
   return isOp(b, 'unary') && b.attributes.fn === 'neg' ? sub(a, b.operands[0]) : add(a, b);
 }
 
-/** What the terms give each row, in the order of the columns; equal columns of one row are to be added. */
+/** Terms by rows, in the order of the columns; equal columns of one row are to be added. */
 interface Contributions {
   /** Row i holds pointers[i] … pointers[i + 1] − 1. */
   readonly pointers: Int32Array;

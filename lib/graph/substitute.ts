@@ -11,7 +11,7 @@ export function substitute(outputs: readonly Node[], replacements: ReadonlyMap<N
   for (const node of topological(outputs)) {
     if (results.has(node)) continue;
     const others = otherOperands(node, operand => results.get(operand) ?? operand);
-    // What is not changed needs no entry.
+    // An unchanged node needs no entry.
     if (others !== undefined) results.set(node, rebuild(node, others));
   }
   return outputs.map(output => results.get(output) ?? output);

@@ -99,6 +99,6 @@ export function countWork(outputs: readonly Node[], counts: (node: Node) => bool
  */
 const nodeWork = 10;
 
-/** What computing nodes takes, in operations: their work, and what each that does any costs beside it. */
+/** Cost of nodes in operations: their work, and `nodeWork` for each that does any. */
 export const costOf = (nodes: readonly Node[]): number =>
   nodes.reduce((sum, node) => (doesWork(node) ? sum + nodeWork + workOf(node) : sum), 0);

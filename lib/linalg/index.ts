@@ -251,7 +251,7 @@ export function lstsq(
   return tf.tidy(() =>
     withRightSide('linalg.lstsq', anyMatrices('linalg.lstsq', 'a', a), b, (left, right) => {
       if (l2Regularizer === 0) return runLeastSquares(left, right, fast);
-      // The same problem with √λ I below A and zeros below b.
+      // Least squares with √λ I below A and zeros below b.
       const [batch, n, k] = [left.shape.slice(0, -2), left.shape[left.rank - 1], right.shape[right.rank - 1]];
       const below = tf.mul(tf.broadcastTo(identity(n), [...batch, n, n]), Math.sqrt(l2Regularizer));
       return runLeastSquares(tf.concat([left, below], -2), tf.concat([right, tf.zeros([...batch, n, k])], -2), fast);

@@ -12,7 +12,7 @@ interface Attribute {
   value: number | boolean;
 }
 
-/** What this file needs of tfjs-node's backend (its own typings come with an optional package). */
+/** The part of tfjs-node's backend that is used here (its typings come with an optional package). */
 export interface NativeBackend {
   binding: {TF_ATTR_BOOL: number; TF_ATTR_TYPE: number; TF_FLOAT: number; TF_INT32: number};
   executeSingleOutput(name: string, attributes: Attribute[], inputs: TensorInfo[]): Tensor;

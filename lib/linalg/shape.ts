@@ -1,4 +1,4 @@
-/** What shapes the operations of tf.linalg take, and how their batch dimensions broadcast. */
+/** Shapes of the arguments of linalg, and how their batch dimensions broadcast. */
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
 

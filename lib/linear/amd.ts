@@ -15,7 +15,7 @@ export function amd(graph: Graph): Int32Array {
   return quotient.order();
 }
 
-/** What `elements[i]` holds of a vertex that is no unknown any more. */
+/** `elements[i]` of a vertex that is no unknown any more. */
 const ELEMENT = -2;
 const ABSORBED = -1;
 
@@ -32,9 +32,9 @@ class QuotientGraph {
   /** Unknowns this one stands for; 0 when merged into another, negative while it is in the new element. */
   private readonly weight: Int32Array;
   private readonly degree: Int32Array;
-  /** What a vertex was merged or absorbed into, −1 at a root. */
+  /** The vertex that one was merged or absorbed into, −1 at a root. */
   private readonly parent: Int32Array;
-  /** Of an element: 0 when absorbed, else (from `stamp` on) |its unknowns outside the new element|. */
+  /** By element: 0 when absorbed, else (from `stamp` on) |its unknowns outside the new element|. */
   private readonly mark: Int32Array;
   private stamp = 2;
   /** Doubly linked lists of unknowns by degree; the links also serve the hash buckets. */

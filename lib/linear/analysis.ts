@@ -54,7 +54,7 @@ export class FactorAnalysis<F extends Factor = Factor> implements Analysis {
   }
 }
 
-/** What an analysis made of others has learned: what they have. */
+/** The history of another analysis, for one that is made of it. */
 export const learnedOf = (analysis: Analysis): Learned => ({
   recall: () => analysis.history,
   restore(history) {

@@ -21,7 +21,7 @@ import {specialFor} from './symmetrized.js';
 
 const automatic = withRecipe<LinearSolver>({name: 'auto', analyze: choose}, 'auto');
 
-/** The same object in every call, so that the analysis of one run is reused by the next. */
+/** Every call returns one object, so that the analysis of one run is reused by the next. */
 export function auto(): LinearSolver {
   return automatic;
 }

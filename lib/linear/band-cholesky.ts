@@ -107,7 +107,7 @@ export class BandCholeskyFactor extends SpecialFactor {
       for (let j = 2; j <= upper; j++) y[k + j] -= a[top + j] * value + a[next + j - 1] * second;
       if (upper > 0) y[k + upper + 1] -= a[next + upper] * second;
     }
-    // What the last rows spilled over the end is multiplied by the zeros of the band there.
+    // Numbers beyond the end are multiplied by the zeros of the band there.
     for (let k = n; k < y.length; k++) y[k] = 0;
     let k = n - 1;
     for (; k > 0; k -= 2) {

@@ -9,7 +9,7 @@ import type {Pattern} from './solver.js';
 const ONE = 1023;
 const NOT_FINITE = 2047;
 
-/** Of a column without numbers, below all that a row's scale can make of one. */
+/** The exponent of a column without numbers: below any that a row's scale gives. */
 const NONE = -4096;
 
 const one = Float64Array.of(1);

@@ -102,7 +102,7 @@ class Gmres implements KrylovMethod {
       after = norm(w);
       if (after > Math.SQRT1_2 * start) break;
     }
-    // What is left is rounding: the space is invariant and the solution lies in it.
+    // Only rounding is left: the space is invariant and the solution lies in it.
     if (after <= EPSILON * before) after = 0;
     if (after !== 0) for (let i = 0; i < n; i++) w[i] /= after;
     return after;

@@ -7,7 +7,7 @@ import type {Supernodes} from './supernodes.js';
 /** The least share of its column that a pivot is given: an error of √ε, multipliers up to 1/√ε (Li & Demmel 1998). */
 const PIVOT_FLOOR = Math.sqrt(EPSILON);
 
-/** What the last factorization met, in the matrix as it was given. */
+/** The pivots of the last factorization, in the matrix as it was given. */
 export class PivotRecord {
   /** Least share of a pivot in the largest entry of its column. */
   weakest = 1;

@@ -136,7 +136,7 @@ export class LostDigits {
     for (let i = 0; i < n; i++) b[i] += COARSE * roundings[i] * sizes[i];
   }
 
-  /** What the rounding has grown by in the solution, in the scales of the unknowns that are asked for. */
+  /** Growth of the rounding in the solution, in the scales of the unknowns that are asked for. */
   growth(x: Float64Array, transposed: boolean): number {
     const {known, rows, columns} = (this.scratch ??= new Scratch(this.pattern));
     const scale = transposed ? rows : columns;

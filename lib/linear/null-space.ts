@@ -22,7 +22,7 @@ export function nullSpaceSupports(a: Float64Array, n: number): {rows: number[]; 
   const rowOf = Array.from({length: n}, (_, i) => i);
   const columnOf = [...rowOf];
   const largest = a.reduce((most, entry) => Math.max(most, Math.abs(entry)), 0);
-  // What rounding leaves of a zero: a few n ε, growth being small under complete pivoting. The rank is n − 1 at most.
+  // Zeros are left as a few n ε, growth being small under complete pivoting. The rank is n − 1 at most.
   const rank = eliminate(a, n, n, rowOf, columnOf, 8 * n * EPSILON * largest, n - 1);
   const left = new Float64Array(n);
   const right = new Float64Array(n);

@@ -19,7 +19,7 @@ const largestMemory = 2 ** 31;
 class Tenant implements Blocks {
   /** The numbers as they were when another factor took their place. */
   outside: Float64Array | undefined;
-  /** What is outside is not what is inside. */
+  /** The numbers inside are newer than those outside. */
   changed = false;
 
   constructor(readonly size: number) {}

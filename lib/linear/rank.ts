@@ -116,7 +116,7 @@ export function rankOf(a: Dense): Rank {
   };
 }
 
-/** Of a diagonal matrix, whose zeros are exact ones. */
+/** The rank of a diagonal matrix, whose zeros are exact. */
 export function diagonalRank(diagonal: Float64Array): Rank {
   const n = diagonal.length;
   const dependent = [...diagonal.keys()].filter(i => diagonal[i] === 0);

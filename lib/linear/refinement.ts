@@ -19,7 +19,7 @@ export const PROBED = 8 * REFINED;
 /** A step must halve the backward error at least, or rounding has the last word (Arioli et al. 1989). */
 const MAX_REFINEMENTS = 10;
 
-/** What a solve may be left with after that: above it the factor is of no use and the solve an error. */
+/** Largest backward error after refinement: above it the factor is of no use and the solve an error. */
 export const ACCEPTABLE = 1e-10;
 
 export const isInaccurate = (error: unknown): boolean =>

@@ -31,7 +31,7 @@ export const ZERO_PIVOT = 1e-150;
  */
 const GROWTH = 8;
 
-/** What the examination needs of a factor; zero pivots have been replaced, so the solves go through. */
+/** A factor to examine; zero pivots have been replaced, so that its solves go through. */
 export interface Examined {
   readonly n: number;
   solveAt(x: Float64Array, at: number): void;

@@ -84,7 +84,7 @@ export interface Factor {
   readonly generation?: number;
   /** Iterations of the last solve: refinements of a direct factor, steps of a Krylov method. */
   readonly linearIterations: number;
-  /** Of iterative methods: ‖b − A x‖ ≤ η‖b‖ is enough from now on, if their own tolerance is smaller. */
+  /** Iterative methods: ‖b − A x‖ ≤ η‖b‖ is enough from now on, if their own tolerance is smaller. */
   relax?(eta: number): void;
   /** Factors new values of the same pattern. The values are not kept by reference. */
   refactor(values: Float64Array): void;

@@ -67,7 +67,7 @@ function columnOrder(
   const {order, below, squares} = eliminate(graph, first);
   const {n, rowPointers} = pattern;
   const sorted = name === 'natural' ? first : order;
-  // Of a dense row only its place in the order is known to AᵀA: its own column, and so its pivot, comes last.
+  // AᵀA leaves dense rows out: their columns, and so their pivots, come last.
   const isLast = (i: number): boolean => name === 'column' && rowPointers[i + 1] - rowPointers[i] > denseLimit(n);
   return {
     order: Int32Array.from([...sorted.filter(i => !isLast(i)), ...sorted.filter(isLast)]),

@@ -128,7 +128,7 @@ export abstract class SupernodalFactor<F extends {readonly size: number}>
     throwInaccurate(method, error, this.iterations);
   }
 
-  /** What becomes of a refined solution at x[at …] with too large a backward error. */
+  /** Handles a refined solution at x[at …] with too large a backward error. */
   protected abstract inaccurate(x: Float64Array, at: number, transposed: boolean, error: number): void;
 
   protected substitute(x: Float64Array, at: number): void {

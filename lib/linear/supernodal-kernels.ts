@@ -21,7 +21,7 @@ export interface SupernodalKernels {
    * the numbers of the columns are consecutive.
    */
   update: Update;
-  /** The same for all c, whatever r. */
+  /** `update` for all c, whatever r. */
   updateBelow: Update;
   /** By columns, 1 to 4, of a triangle: the rows below it, l ← a L⁻ᵀ D⁻¹. `triangle` holds L by rows, then 1/D. */
   readonly divide: readonly ((at: number, stride: number, rows: number, triangle: number) => void)[];

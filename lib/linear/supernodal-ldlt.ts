@@ -5,7 +5,7 @@ import {Supernodal} from './supernodal.js';
 import type {Supernodes} from './supernodes.js';
 
 export class SupernodalLdlt extends Supernodal<Blocks> {
-  /** What the last factorization met. */
+  /** The pivots of the last factorization. */
   readonly pivots = new Pivots();
   private scale: Float64Array = new Float64Array(0);
   private rule: PivotRule = 'positive';

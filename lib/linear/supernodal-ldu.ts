@@ -104,7 +104,7 @@ export class SupernodalLdu extends Supernodal<LduBlocks> {
     }
   }
 
-  /** The same with a search for each pivot among the rows of the block. */
+  /** Factors columns with a search for each pivot among the rows of the block. */
   private pivotColumns(factor: LduBlocks, s: number, c: number, columns: number): void {
     const {first, rowPointers, blocks: starts, size} = this.nodes;
     const {numbers, pivotValues} = this.kernels;

@@ -32,7 +32,7 @@ import {
 } from './supernodal-factor.js';
 import {SupernodalLdu} from './supernodal-ldu.js';
 
-/** What analyses and factors of this kind call themselves. */
+/** The kind of these analyses and factors. */
 export const SUPERNODAL = 'supernodal-lu';
 
 /** Options of `supernodalLu`. */

@@ -6,7 +6,7 @@
 import type {Local} from '../wasm/assembler.js';
 import type {Operand, Push, Writer} from '../wasm/writer.js';
 
-/** What a sweep knows of the supernode it is at. */
+/** The supernode that a sweep is at. */
 interface Node {
   /** Address of the first unknown of its own. */
   readonly own: Local;

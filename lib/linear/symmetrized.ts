@@ -29,7 +29,7 @@ const SAME = 16 * EPSILON;
  */
 const WIDEST = 1e8;
 
-/** What is known of the mirrored entries from the pattern alone. */
+/** Mirrored entries, as far as the pattern tells. */
 export class Mirror {
   /** Entries above the diagonal, and below it their mirror images. */
   private readonly above: Int32Array;

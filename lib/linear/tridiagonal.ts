@@ -33,7 +33,7 @@ export interface TridiagonalNumbers {
   readonly upper: Float64Array;
 }
 
-/** What is known of the pivots and multipliers so far. */
+/** Findings about the pivots and multipliers so far. */
 class Findings {
   sound = true;
   small = true;
@@ -53,7 +53,7 @@ class Findings {
 
 /** The elimination from one end: `before` is the entry towards that end, `after` the one towards the middle. */
 class End {
-  /** Of the row before: its pivot, the reciprocal, and its entry towards the middle. */
+  /** The row before: its pivot, the reciprocal, and its entry towards the middle. */
   private pivot = 1;
   reciprocal = 1;
   after = 0;

@@ -43,7 +43,7 @@ export type Condition =
   | {readonly kind: 'and' | 'or'; readonly a: Condition; readonly b: Condition}
   | {readonly kind: 'not'; readonly a: Condition};
 
-/** What can be set. */
+/** A variable or an element that can be set. */
 export type Variable = Local | Element;
 
 /** A function that routines call: a compiled program, a kernel on arrays, or one of JavaScript's. */

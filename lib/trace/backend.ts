@@ -107,7 +107,7 @@ function refuse(kernel: string): KernelFunc {
   };
 }
 
-/** What a kernel is in a trace. */
+/** Registers a kernel of the trace. */
 function registerLowering(kernelName: string, lowering: Lowering): void {
   tf.registerKernel({kernelName, backendName, kernelFunc: kernelOf(kernelName, lowering)});
 }

@@ -29,7 +29,7 @@ interface Isolated {
   readonly lifts: boolean;
 }
 
-/** What stands for what, in the surrounding trace. */
+/** The nodes of the surrounding trace that inputs and captured tensors stand for. */
 const placeOf = ({inputs, captured}: Isolated, at: Tensors): Map<Node, Node> =>
   new Map<Node, Node>([
     ...captured.map(({node, tensor}): [Node, Node] => [node, nodeOf(tensor)]),

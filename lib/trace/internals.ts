@@ -20,7 +20,7 @@ interface Internals {
   runKernelFunc: RunKernelFunc;
 }
 
-/** What the engine is given to run: a kernel by its name, or, by tf.customGrad, a function and its gradient. */
+/** A kernel to run: by its name, or, by tf.customGrad, a function and its gradient. */
 export interface CustomKernel {
   readonly kernelName?: undefined;
   readonly forwardFunc: (backend: tf.KernelBackend, save: tf.GradSaveFunc) => tf.Tensor | tf.Tensor[];
@@ -33,7 +33,7 @@ export function internals(): Internals {
   return tf.engine() as unknown as Internals;
 }
 
-/** What takes the place of the engine's own ways out while a trace runs. */
+/** Replacements of the engine's functions while a trace runs. */
 export interface Guards {
   readonly backendName: string;
   readonly backend: tf.KernelBackend;

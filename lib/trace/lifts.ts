@@ -13,7 +13,7 @@ export interface Lift {
   readonly equation: Node;
 }
 
-/** What a trace has of them: its outputs as functions of the inputs that stand for values, too. */
+/** The lifted values of a trace: its outputs as functions of the inputs that stand for them, too. */
 export interface Lifted {
   readonly outputs: readonly Output[];
   readonly lifts: readonly Lift[];

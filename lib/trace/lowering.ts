@@ -6,7 +6,7 @@ import type {TensorInfo} from '@tensorflow/tfjs';
 import {TraceError} from '../errors.js';
 import type {DType, Node, Shape} from '../graph/node.js';
 
-/** What a tensor in a traced function holds. */
+/** Type of a tensor in a traced function. */
 export type TensorType = TensorInfo['dtype'];
 export type Lowered = Node | readonly Node[];
 export type Lowering = (operands: unknown, attributes: unknown) => Lowered;

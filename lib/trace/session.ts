@@ -21,13 +21,13 @@ export interface Captured {
   readonly node: Node<'input'>;
 }
 
-/** What one of our data ids stands for. */
+/** The node that a data id stands for. */
 interface Entry {
   readonly node: Node;
   /** The kernel that made it, for error messages. */
   readonly kernel: string;
   references: number;
-  /** Of a comparison that nothing has read yet: the part of the model it stands in. */
+  /** The part of the model with a comparison that nothing has read yet. */
   unread?: string;
 }
 
@@ -157,7 +157,7 @@ export class Session {
     return this.entries.size;
   }
 
-  /** What was not disposed by the end (kept tensors, tapes cut off by an error) leaves tfjs's books here. */
+  /** Removes tensors that were not disposed (kept ones, tapes cut off by an error) from tfjs's counts. */
   clear(): void {
     const {state} = internals();
     for (const [dataId, {references}] of this.entries) {

@@ -1,4 +1,4 @@
-/** What a tfjs kernel that is refused, or of a user's own, is in a trace: other tfjs operations. */
+/** Lets a trace use a refused kernel of tfjs, or one of a user's own, as other tfjs operations. */
 import * as tf from '@tensorflow/tfjs';
 import type {TensorInfo} from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';

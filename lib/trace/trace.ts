@@ -83,7 +83,7 @@ function tensorsFor(declared: readonly Node<'input'>[]): {readonly [name: string
 
 function outputsOf(result: unknown, session: Session): Output[] {
   if (isPromise(result)) {
-    // What the abandoned promise ends with is of no interest, but may not go unhandled.
+    // The abandoned promise's result is of no interest, but may not go unhandled.
     result.then(undefined, () => undefined);
     throw asynchronous(session.term);
   }

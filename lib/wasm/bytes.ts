@@ -66,7 +66,7 @@ export class Bytes {
     this.append(encoded);
   }
 
-  /** What was written, prefixed with its length, appended to another. */
+  /** Appends these bytes, prefixed with their length, to others. */
   appendTo(target: Bytes): void {
     target.unsigned(this.length);
     target.append(this.data.subarray(0, this.length));

@@ -60,7 +60,7 @@ const derived: Readonly<Record<string, readonly string[] | 'list'>> = {
   Unpack: ['value'],
 };
 
-/** Those of kernels of our own. */
+/** Kernels of our own whose gradients are derived. */
 const derivedOfOwn: typeof derived = {
   LinalgCholesky: ['a'],
   LinalgEigh: ['a'],

@@ -18,7 +18,7 @@ import {numbersOf} from '../../read.js';
 export const tensor: Engine = {
   name: 'tensor',
   distant: true,
-  /** Of float32; of half precision where the graphics processor has no more. */
+  /** That of float32, or of half precision where the graphics processor has no more. */
   get epsilon(): number {
     return tf.backend().floatPrecision() === 16 ? 2 ** -10 : 2 ** -23;
   },
@@ -88,7 +88,7 @@ function placeOf(places: ReadonlyMap<Node, number>, node: Node): number {
   return place;
 }
 
-/** What has to be computed, operands first: not what tfjs's own broadcasting makes unnecessary. */
+/** Nodes to compute, operands first, without those that tfjs's own broadcasting makes unnecessary. */
 function computedNodes({inputs, outputs}: Graph): Node[] {
   const results = outputs.map(({node}) => node);
   const order = topological(results);

@@ -248,7 +248,7 @@ function requireHeld(seeds: Float64Array): void {
   );
 }
 
-/** What an extreme of nothing is; every other primitive makes zeros of nothing. */
+/** The extreme of no numbers; every other primitive makes zeros of none. */
 const ofNothing: {readonly [O in Op]?: number} = {max: -Infinity, min: Infinity};
 
 export function replay(node: Node): Computation {

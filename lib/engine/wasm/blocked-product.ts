@@ -31,7 +31,7 @@ export function workspaceBytes({bytes, lanes}: Format): number {
 
 const integers = (count: number): ValueType[] => new Array<ValueType>(count).fill('i32');
 
-/** What a product is called with: addresses, strides, sizes and the address of `workspaceBytes`. */
+/** Parameters of a product: addresses, strides, sizes and the address of `workspaceBytes`. */
 export const productParameters: readonly ValueType[] = new Array<ValueType>(12).fill('i32');
 
 /**
@@ -84,7 +84,7 @@ function writePack(w: Writer, {load, store, bytes, number: type}: Format, width:
         w.move(left, -1);
       });
     const number = (): void => void body.get(at).memory(load, 0);
-    // What lies side by side is copied in vectors.
+    // Contiguous numbers are copied in vectors.
     const vectors = (): void =>
       w.while(w.op('i32.gt_s', left, 0), () => {
         for (let offset = 0; offset < bytes * width; offset += 16) w.storePair(to, w.loadPair(one, offset), offset);

@@ -44,7 +44,7 @@ function pointerTo(body: Body, {address}: MatrixPlace): Local {
   return local;
 }
 
-/** What products of one function have in common: all but where their operands are. */
+/** A text equal for products that one function computes: they differ only in addresses. */
 export function productKey({apart, batch, m, k, n, a, b, c}: Product, {name}: Format): string {
   const strides = [a, b, c].flatMap(matrix => [matrix.batch, matrix.row, matrix.column]);
   return [name, apart, batch, m, k, n, ...strides].join();

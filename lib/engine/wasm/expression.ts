@@ -39,7 +39,7 @@ export type Expression = Common
 
 export type ExpressionOf<K extends Expression['kind']> = Extract<Expression, {kind: K}>;
 
-/** What a value is computed from. */
+/** How a value is computed at a point. */
 export function children(e: Expression): readonly Expression[] {
   switch (e.kind) {
     case 'constant':

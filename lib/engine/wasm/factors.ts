@@ -109,7 +109,7 @@ export abstract class MemoryFactor implements Factor, RoutineFactor {
   /** In other arrays of the memory than each other. Afterwards there is no factor. Where there is a kernel for it. */
   readonly solveTransposedOnce?: TransposedSolve;
 
-  /** What was factored is gone. */
+  /** Gives up the factor. */
   forget(): void {
     this.generation++;
     this.compiled = false;

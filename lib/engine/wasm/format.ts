@@ -8,7 +8,7 @@ import type {Instruction} from '../../wasm/instructions.js';
 
 export interface Format {
   readonly name: 'double' | 'single';
-  /** Of a number in memory. */
+  /** Bytes of a number in memory. */
   readonly bytes: 8 | 4;
   /** Numbers in a vector. */
   readonly lanes: 2 | 4;

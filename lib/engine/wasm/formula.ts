@@ -40,7 +40,7 @@ export class Formula {
     return this.of(local);
   }
 
-  /** The same on this format's numbers and on whole numbers as long. */
+  /** An instruction on pairs of doubles as one on vectors of this format's numbers, or of integers of their size. */
   private named(instruction: Instruction): Instruction {
     return this.format === double
       ? instruction
@@ -85,7 +85,7 @@ export class Formula {
     };
   }
 
-  /** Of one number. */
+  /** Number of bits of one number. */
   get bitsOfNumber(): number {
     return 8 * this.format.bytes;
   }

@@ -78,7 +78,7 @@ export type BinaryForm =
   | {readonly by: 'instruction'; readonly scalar: Instruction; readonly vector: Instruction}
   /** A comparison: 1 where it holds, else 0. */
   | {readonly by: 'comparison'; readonly scalar: Instruction; readonly vector: Instruction}
-  /** Of two truth values. */
+  /** A function of two truth values. */
   | {readonly by: 'logic'; readonly scalar: Instruction; readonly vector: Instruction}
   | {readonly by: 'call'}
   | {readonly by: 'others'};

@@ -26,7 +26,7 @@ export interface Loop {
   readonly precise: boolean;
   /** The values that are whole at each point, for others at the same point to use. */
   readonly offered: ReadonlySet<Node>;
-  /** The same with more results at its points, if these leave axes and cuts as they are; this one is used up then. */
+  /** The loop with more results, if these leave axes and cuts as they are; this object is used up then. */
   extended(roots: readonly Root[]): Loop | undefined;
 }
 
@@ -46,7 +46,7 @@ export function loopOf(nest: Nest, built: Built, precise: boolean): Loop {
   return loopWith(nest, built, known, 0, precise || pointsOf(nest) === 1);
 }
 
-/** What a loop is known by: it grows with the loop. */
+/** Sets that grow with a loop. */
 interface Known {
   readonly values: Set<Expression>;
   readonly reads: Set<Node>;

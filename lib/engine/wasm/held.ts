@@ -36,7 +36,7 @@ export class Held {
       if (this.productFormat(step.node) === format) valuesOf(step).forEach(node => this.multiplied.add(node));
   }
 
-  /** That a product is computed in. */
+  /** Format in which a product is computed. */
   productFormat(node: Node): Format {
     return this.doubles.has(node) ? double : this.format;
   }
@@ -51,7 +51,7 @@ export class Held {
     return [...this.multiplied].filter(node => isOp(node, 'input'));
   }
 
-  /** Of a value in the programs' own memory. */
+  /** Format of a value in the programs' own memory. */
   own(node: Node): Format {
     return this.doubles.has(node) || this.lowered.precise.has(node) ? double : this.format;
   }

@@ -11,7 +11,7 @@ import type {Piece} from './pieces.js';
  */
 export const interleavedPairs = 4;
 
-/** What is computed at the points of some pieces. */
+/** The values computed at the points of some pieces. */
 export const resultsOf = (pieces: readonly Piece[]): Expression[] =>
   pieces.flatMap(piece =>
     piece.assignments.flatMap(({value, position}) => (position === undefined ? [value] : [value, position])),

@@ -33,7 +33,7 @@ import type {ThreadedProduct} from './product-threads.js';
 import {fewestOperations} from './product-threads.js';
 import {aligned, blockBytes, ordinary, placeValues} from './memory.js';
 
-/** What an instance needs beside the module's bytes. */
+/** Inputs of an instance beside the module's bytes. */
 export interface Layout {
   /** Address and number of doubles of each named buffer. */
   readonly buffers: ReadonlyMap<string, {readonly address: number; readonly size: number}>;
@@ -108,7 +108,7 @@ class Linker implements ModuleSurroundings {
     readonly memory: MemoryUse,
     private readonly format: Format,
     private readonly threads: number,
-    /** Of a memory that others lie in too, the first address that is free. */
+    /** The first free address of a memory that is shared with others. */
     private readonly begin?: number,
   ) {
     this.end = begin ?? firstAddress[format.name];

@@ -60,7 +60,7 @@ export function lower(graph: Graph, isSingle = false): Lowered {
 interface BuiltNests {
   readonly loops: readonly Loop[];
   readonly store: ReadonlySet<Node | undefined>;
-  /** What was asked for, and whether it was stored: as long as that is so, all this is. */
+  /** Values that were asked for, and whether they were stored: valid as long as that does not change. */
   readonly asked: ReadonlyMap<Node, boolean>;
 }
 
@@ -76,7 +76,7 @@ class Nests {
     private readonly precise: ReadonlySet<Node>,
   ) {}
 
-  /** What has to be stored, too, before every nest can be built. */
+  /** Values to be stored, too, before every nest can be built. */
   obstacles({stored, isStored}: Storage): Set<Node | undefined> {
     this.isStored = isStored;
     const all = new Set<Node | undefined>();
@@ -188,7 +188,7 @@ class Steps {
       const moved = earlier.nest.roots.map(({node}) => node);
       const reads = (step: Step | undefined): boolean => step !== undefined && moved.some(node => step.reads.has(node));
       if (steps.slice(j + 1, i).some(reads)) continue;
-      // Of a value in several parts others may be written in between, which its readers wait for.
+      // Other parts of a value may be written in between, which its readers wait for.
       if (earlier.nest.roots.some(root => root.source !== root.node)) continue;
       const joined = join(earlier, loop, this.storage.isStored, this.views);
       if (joined === undefined) continue;

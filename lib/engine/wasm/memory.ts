@@ -237,7 +237,7 @@ function mayOverwrite(step: Step, written: Node, read: Node): boolean {
 interface PieceReads {
   readonly sizes: readonly number[];
   readonly loads: ReadonlyMap<Node, readonly Access[]>;
-  /** What it looks up anywhere. */
+  /** Values it reads at computed places. */
   readonly scattered: ReadonlySet<Node>;
   readonly stores: ReadonlyMap<Node, readonly Access[]>;
 }

@@ -16,7 +16,7 @@ export type Combine = 'store' | 'sum' | 'max' | 'min' | 'scatter' | 'scatterAt';
 export interface Root {
   /** The value whose storage is written. */
   readonly node: Node;
-  /** What is evaluated at the points: the node itself, or its operand for a reduction or scattering. */
+  /** The value evaluated at the points: the node itself, or the operand of a reduction or scattering. */
   readonly source: Node;
   readonly combine: Combine;
   /** The result is zeroed first: its nest does not reach every element. */

@@ -15,7 +15,7 @@ import {cut, divide, keepsRow} from './nest.js';
 import {bare, concatRows, placedAxes} from './view.js';
 import type {Views} from './view-cache.js';
 
-/** What one result receives at the points of a piece. */
+/** The value that a result receives at the points of a piece. */
 export interface Assignment {
   readonly root: Root;
   readonly value: Expression;
@@ -64,7 +64,7 @@ const pieceLimit = 16;
 export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views: Views): Built | Obstacle {
   const within = new Set(offeredBy(nest.roots));
   const dividers: Node[] = [];
-  /** What to store instead where a nest's own result is in its way: what made it too complicated. */
+  /** The value to store where a nest's own result is too complicated. */
   const other = (candidates: readonly Node[]): Node | undefined =>
     candidates.find(node => !within.has(node) && !isStored(node));
   const isLoaded = (node: Node): boolean => isStored(node) && !within.has(node);
@@ -102,7 +102,7 @@ export function offeredBy(roots: readonly Root[]): Node[] {
   return roots.filter(root => root.source === root.node).map(root => root.node);
 }
 
-/** What a nest was built with, for results that join it. */
+/** State of a nest's building, for results that join it. */
 interface Workshop {
   readonly axes: readonly Axis[];
   readonly builders: readonly PieceBuilder[];
@@ -147,7 +147,7 @@ function combinations(counts: readonly number[]): number[][] {
   );
 }
 
-/** What stands in the way of building a nest as it is. */
+/** A value without which a nest cannot be built as it is. */
 class Wishes {
   division: {dim: number; inner: number; by: Node} | undefined;
   cuts: {axis: number; at: number}[] = [];
@@ -167,7 +167,7 @@ class Wishes {
 class PieceBuilder {
   private readonly sizes: readonly number[];
   private readonly memo = new Map<Node, Map<AccessKey, Expression>>();
-  /** What was added to the memo since it was last kept. */
+  /** Keys added to the memo since it was last kept. */
   private added: {readonly of: Node; readonly key: AccessKey}[] = [];
 
   constructor(

@@ -30,9 +30,9 @@ import {termsOf, type Term} from './sum-terms.js';
 export type Place = {readonly address: number} | {readonly local: Local};
 
 export interface Surroundings {
-  /** That vectors are computed in; single numbers are computed in double precision. */
+  /** Format of vectors; single numbers are computed in double precision. */
   readonly format: Format;
-  /** That a stored value is held in. */
+  /** Format in which a stored value is held. */
   formatOf(of: Node): Format;
   place(of: Node): Place;
   /** Address of a table of byte offsets, of numbers of so many bytes. */

@@ -82,7 +82,7 @@ export function preciseValues(outputs: readonly Node[]): ReadonlySet<Node> {
   return precise;
 }
 
-/** Those that others read, which would compute them again: they are to be stored. */
+/** Values to be stored, since others read them and would compute them again. */
 export function readElsewhere(outputs: readonly Node[], precise: ReadonlySet<Node>): Node[] {
   if (precise.size === 0) return [];
   return topological(outputs)

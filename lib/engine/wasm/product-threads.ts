@@ -121,7 +121,7 @@ class Crew {
 
   join({owner, module, memory, products}: Joined): void {
     this.helpers.forEach((helper, number) => {
-      // What was compiled for fewer threads has no room for more.
+      // A module compiled for fewer threads has no room for more.
       if (products.some(({workspaces}) => number + 1 >= workspaces.length)) return;
       const functions = products.map(({name, workspaces}) => ({name, workspace: workspaces[number + 1]}));
       helper?.postMessage({kind: 'join', owner, module, memory, functions});
@@ -267,7 +267,7 @@ const forgotten =
     ? undefined
     : new FinalizationRegistry<number>(owner => crew?.leave(owner));
 
-/** What an instance with such products imports, and how they get its own functions. */
+/** Imports of an instance with such products, and the link to its own functions. */
 export function productThreads(
   module: WebAssembly.Module,
   memory: WebAssembly.Memory,

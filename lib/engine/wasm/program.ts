@@ -155,7 +155,7 @@ export class ProgramEmitter implements LoopSurroundings {
     this.linker.emitZero(body, address, this.formatOf(of).bytes * of.size);
   }
 
-  /** Of loops in double precision: what they read and write is held so, but for single numbers. */
+  /** Surroundings of loops in double precision, whose values are held so, except for single numbers. */
   private get precise(): LoopSurroundings {
     return {
       format: double,

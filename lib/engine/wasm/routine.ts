@@ -42,7 +42,7 @@ export class RoutineWriter extends Writer {
     };
   }
 
-  /** The same of a function that returns nothing, at once. */
+  /** Writes a call of a function that returns nothing. */
   run(run: unknown, ...given: readonly Argument[]): void {
     this.call(run, given)();
   }

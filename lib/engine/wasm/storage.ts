@@ -65,7 +65,7 @@ export type KernelOp = {[O in Op]: (typeof table)[O] extends 'kernel' ? O : neve
 
 /** A composition of more parts than this is stored: every loop that reads it would have a piece for each part. */
 const partsInPlace = 4;
-/** So often may a composition be read in place: each time, loops are cut at its seams. */
+/** Most readings of a composition in place: each time, loops are cut at its seams. */
 const compositionReadings = 2;
 
 export interface Storage {
@@ -94,7 +94,7 @@ const recomputation = 1.25;
 const pathLimit = 8;
 
 class Paths {
-  /** Those that begin at a result, by its number and by their points. */
+  /** Paths that begin at a result, by its number and by their points. */
   private readonly first = new Map<number, Map<number, Path>>();
 
   /** From a result to an operand, whose elements it takes at so many points. */
@@ -116,7 +116,7 @@ function step(ways: Map<number, Path>, key: number, points: number): Path {
   return path;
 }
 
-/** What is stored of a program, by what is stored in any case: that is asked again and again. */
+/** The storage of a program as a function of the values that are stored in any case. */
 export function storageChoice(outputs: readonly Node[], views: Views): (forced: ReadonlySet<Node>) => Storage {
   const order = topological(outputs);
   const ids = new Map(order.map((node, i) => [node, i]));

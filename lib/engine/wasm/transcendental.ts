@@ -33,7 +33,7 @@ export const fallbacks: {readonly [F in VectorFunction]?: F} = {sin: 'sin', cos:
 
 const shifterBits = 0x4338000000000000n;
 
-/** What the functions are made of in one precision. */
+/** Parts of the functions in one precision. */
 export interface Precision extends Readonly<
   Record<'exp' | 'expm1' | 'log' | 'log1pOfUnit', (f: Formula, x: Part) => Part>
 > {
@@ -87,7 +87,7 @@ function hyperbolicTangent(f: Formula, x: Part, {reduced: reduce, tanhHigh: most
 
 function logarithmOfOneMore(f: Formula, x: Part, {logarithmOf: log, tiny}: Precision): Part {
   const u = f.keep(f.add(x, f.constant(1)));
-  // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
+  // The rounding error of 1 + x, relative to it; for large x, the 1 that was lost.
   const lost = f.choose(f.less(u, f.constant(2)), f.sub(x, f.sub(u, f.constant(1))), f.sub(f.constant(1), f.sub(u, x)));
   const value = f.keep(log(f, u, f.keep(f.div(lost, u))));
   return f.choose(f.less(f.abs(x), f.constant(tiny)), x, atEnds(f, u, value));
@@ -186,7 +186,7 @@ function lessOne(f: Formula, x: Part): {k: Part; y: Part} {
   // e^x − 1 = 2^k ((1 − 2^−k) + r − correction); at k = 1024 the factor 2^−k is far below 1's last bit.
   const lessPower = f.keep(f.sub(f.constant(1), f.powerOfTwo(f.neg(f.min(k, f.constant(1000))))));
   const sum = f.keep(f.add(lessPower, r));
-  // What rounding took from the sum goes with the correction.
+  // The rounding error of the sum goes with the correction.
   const lost = f.sub(r, f.sub(sum, lessPower));
   return {k, y: f.keep(f.add(sum, f.sub(lost, correction)))};
 }

@@ -246,7 +246,7 @@ export function generate(
   const parts = new Map<string, Graph>();
   const beginnings: string[] = [];
   for (const [name, graph] of Object.entries(programs)) {
-    // What depends on no input is computed once, when an instance is made.
+    // Values that depend on no input are computed once, when an instance is made.
     const all = new Set(graph.inputs.map(node => node.attributes.name));
     const {before, each} = hoist(valuesOf(graph), all, `${name}${computedOnce}`);
     if (before.outputs.length > 0) {
@@ -255,7 +255,7 @@ export function generate(
     }
     parts.set(name, each);
   }
-  // Those of the programs lie first, so that their addresses are known before anything is compiled (`roomFor`).
+  // Buffers of programs lie first, so that their addresses are known before anything is compiled (`roomFor`).
   const sizes = new Map([...bufferSizes(programs, options), ...bufferSizes(Object.fromEntries(parts))]);
   const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph, format === single)]));
   return {...link(lowered, sizes, memory, format, threads, begin), beginnings};

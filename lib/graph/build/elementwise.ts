@@ -78,7 +78,7 @@ export function binary(fn: BinaryName, a: Node, b: Node): Node {
   return make('binary', operands, {fn}, shape, resultType(fn, a, b));
 }
 
-/** What operands repeat that are all repeated along a common axis: to compute once and repeat the result. */
+/** Operands that are all repeated along a common axis, without it: to compute once and repeat the result. */
 function unrepeated(operands: readonly Node[], shape: Shape): readonly Node[] | undefined {
   if (!operands.every(operand => operand.op === 'broadcast')) return undefined;
   const inner = operands.map(operand => operand.operands[0]);
@@ -142,7 +142,7 @@ function rescaled(factor: number | undefined, x: Node, shape: Shape): Node | und
   return broadcastTo(binary('mul', rest, scalar(factor * other)), shape);
 }
 
-/** Of moderate size, so that the product of two factors neither over- nor underflows. */
+/** Whether a factor is of moderate size, so that the product of two neither over- nor underflows. */
 function isPowerOfTwo(value: number): boolean {
   const exponent = Math.round(Math.log2(Math.abs(value)));
   return Math.abs(exponent) <= 64 && 2 ** exponent === Math.abs(value);

@@ -39,7 +39,7 @@ export function uniformValue(node: Node): number | undefined {
   return undefined;
 }
 
-/** What values of several types count as together. */
+/** The common type of several values. */
 export function commonType(nodes: readonly Node[]): DType {
   if (nodes.some(node => node.dtype === 'float')) return 'float';
   return nodes.every(node => node.dtype === 'bool') ? 'bool' : 'int';

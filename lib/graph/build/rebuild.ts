@@ -8,7 +8,7 @@ import {make} from './make.js';
 import {sum} from './reductions.js';
 import {broadcastTo, concat, place, relabel, reshape, slice, transpose} from './shapes.js';
 
-/** The same primitive on other operands of the same shapes, through the constructors above. */
+/** A primitive on other operands of equal shapes, through the constructors. */
 export function rebuild(node: Node, operands: readonly Node[]): Node {
   const [a, b, c] = operands;
   const built = ((): Node => {

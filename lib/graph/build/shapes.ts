@@ -1,4 +1,4 @@
-/** The same numbers in other shapes: broadcasts, views, parts put together. */
+/** Numbers in other shapes: broadcasts, views, parts put together. */
 import {ShapeError} from '../../errors.js';
 import type {DType, Node, Shape} from '../node.js';
 import {isOp, sameShape, sizeOf} from '../node.js';
@@ -66,12 +66,12 @@ export function reshape(x: Node, shape: Shape): Node {
   return view(x, shape, x.dtype);
 }
 
-/** The same numbers counted as another type. */
+/** A value counted as another type. */
 export function relabel(x: Node, dtype: DType): Node {
   return view(x, x.shape, dtype);
 }
 
-/** The same numbers in another shape or counted as another type: one node however many of them follow each other. */
+/** A value in another shape or counted as another type; reshapes of reshapes are one node. */
 export function view(x: Node, shape: Shape, dtype: DType): Node {
   if (sameShape(x.shape, shape) && x.dtype === dtype) return x;
   if (x.op === 'reshape') return view(x.operands[0], shape, dtype);

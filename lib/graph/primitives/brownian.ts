@@ -8,7 +8,7 @@ import {brownianPath, toTime, treeTime} from './brownian-path.js';
 import {aligned} from './elementwise.js';
 import type {Primitive} from './primitive.js';
 
-/** What a step read last: its end is the next one's beginning, and a sweep back meets them in turn. */
+/** The last values read: a step's end is the next one's beginning, and a sweep back meets them in turn. */
 interface Remembered {
   seed: number;
   t: number;

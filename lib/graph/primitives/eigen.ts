@@ -67,7 +67,7 @@ export function ascending(keys: Float64Array, order: Int32Array): void {
   }
 }
 
-/** What `sortedEigen` works in. */
+/** Scratch of `sortedEigen`. */
 export class EigenWorkspace {
   readonly matrix: Float64Array;
   readonly vectors: Float64Array;

@@ -13,7 +13,7 @@ const mostSweeps = 30;
 /** Two columns are orthogonal when their cosine is below this: the rounding of a dot product, nearly. */
 const orthogonal = 4 * Number.EPSILON;
 
-/** Of a column this small beside the largest only rounding is left, and its direction is no direction. */
+/** A column this small beside the largest is rounding, and has no direction. */
 const nothing = 16 * Number.EPSILON;
 
 export class SvdWorkspace {
@@ -22,7 +22,7 @@ export class SvdWorkspace {
   /** The rotations, by columns. */
   readonly turned: Float64Array;
   readonly lengths: Float64Array;
-  /** What the matrix was divided by, and a length. */
+  /** The matrix's divisor, and a length. */
   readonly size = new Float64Array(2);
   /** The lengths with their sign turned: longest first. */
   readonly keys: Float64Array;
@@ -156,7 +156,7 @@ function orthonormalize({p, q, columns, lengths, order, long, size}: SvdWorkspac
       for (let i = 0; i < p; i++) long[k * p + i] = columns[order[k] * p + i] / lengths[order[k]];
       project(long, k, p);
       storeLength(long, k * p, p, size, 1);
-      // What was taken away was rounding, and one pass is enough (Kahan & Parlett: from ½√2 on).
+      // Only rounding was taken away: one pass is enough (Kahan & Parlett: from ½√2 on).
       if (size[1] > Math.SQRT1_2) {
         for (let i = k * p; i < (k + 1) * p; i++) long[i] /= size[1];
         continue;

@@ -117,7 +117,7 @@ function lessOne(x: number, k: number): number {
   // e^x − 1 = 2^k ((1 − 2^−k) + r − correction); at k = 1024 the factor 2^−k is far below 1's last bit.
   const lessPower = 1 - powers[-Math.min(k, 1000) - least];
   const sum = lessPower + r;
-  // What rounding took from the sum goes with the correction.
+  // The rounding error of the sum goes with the correction.
   return sum + (r - (sum - lessPower) - correction);
 }
 
@@ -182,7 +182,7 @@ export function log1p(x: number): number {
   if (Math.abs(x) < tiny) return x;
   const u = x + 1;
   if (!inside(u)) return atEnds(u);
-  // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
+  // The rounding error of 1 + x, relative to it; for large x, the 1 that was lost.
   const lost = u < 2 ? x - (u - 1) : 1 - (u - x);
   return logarithm(u, 0, lost / u);
 }

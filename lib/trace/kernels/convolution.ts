@@ -201,7 +201,7 @@ interface PoolAttributes {
 const poolOf = (x: Shape, {filterSize, strides, pad, dimRoundingMode}: PoolAttributes): Window =>
   tf.backend_util.computePool2DInfo(four(x), filterSize, strides, 1, pad, dimRoundingMode);
 
-/** Of each output and place of its window, 1 where it lies inside: [batch · outputs, places, 1]. */
+/** 1 where a place of an output's window lies inside: [batch · outputs, places, 1]. */
 function inside(w: Window): Node {
   const table = places(w);
   const count = w.filterHeight * w.filterWidth;

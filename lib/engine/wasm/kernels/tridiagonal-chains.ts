@@ -6,13 +6,13 @@ import type {Local} from '../../../wasm/assembler.js';
 import type {Operand, Push, Writer} from '../../../wasm/writer.js';
 import type {Arrays, Rows} from './tridiagonal-rows.js';
 
-/** What the rows have for v or f. */
+/** Values v or f of rows. */
 export interface RowValues {
-  /** Of the present rows. */
+  /** The value of the present rows. */
   one(): Push;
-  /** Of the top's alone. */
+  /** The value of the top row alone. */
   top(): Push;
-  /** Of the present and the next rows. */
+  /** The values of the present and the next rows. */
   two(): readonly [Local, Local];
 }
 

@@ -45,7 +45,7 @@ export class Ends {
   private readonly bottom: Local;
   /** Where the present rows are in arrays. */
   readonly rows: Rows;
-  /** Of the rows before: pivots, their reciprocals, and the entries towards the middle. */
+  /** Pivots of the rows before, their reciprocals, and the entries towards the middle. */
   readonly pivot: Local;
   readonly reciprocal: Local;
   readonly after: Local;
@@ -106,7 +106,7 @@ export class Ends {
     return {row, pivot, reciprocal: this.keepPair('f64x2.div', 1, pivot)};
   }
 
-  /** Of two rows: the second's pivot waits for one division, not for the first's. */
+  /** Eliminates two rows: the second's pivot waits for one division, not for the first's. */
   eliminateTwo(): readonly [Eliminated, Eliminated] {
     const {w, before, after, pivot: known, reciprocal: inverse} = this;
     const [row, next] = [this.entries(), this.entries(1)];

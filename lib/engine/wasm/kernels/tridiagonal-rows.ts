@@ -13,7 +13,7 @@ export interface Place {
 
 const readFirst = (w: Writer, {address, offset}: Place): Push => w.loadOne(address, offset);
 
-/** What lies at two places. */
+/** The numbers at two places. */
 export function readPair(w: Writer, first: Place, second: Place): Push {
   return () => {
     w.push(second.address);

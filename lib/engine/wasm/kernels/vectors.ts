@@ -131,7 +131,7 @@ export function weigh(w: Writer): void {
   const [worst, most] = [w.keep('v128', 0), w.keep('f64', 0)];
   const maximum = new LargestPair(w, [worst]);
   w.each([weights, z, base, x], end, v => {
-    // Of a z that is NaN it is NaN; where the base is, so is z, which was reached from there.
+    // A NaN in z makes it NaN; where the base has one, so has z, which was reached from there.
     const greater = w.op(v.paired ? 'f64x2.pmax' : 'f64.max', v.op('abs', v.load(z)), v.op('abs', v.load(base)));
     const weight = v.keep(v.op('add', v.all(a), v.op('mul', v.all(r), greater)));
     v.store(weights, weight);
