@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {batch, batchAsync, mechanics, NewtonError, simulate, trapezoid} from 'stiffgrad';
 import {pendulum, spring} from 'stiffgrad/models';
-import {identify, lineChart, positive, renderReport} from 'stiffgrad/training';
+import {identify, positive, reports} from 'stiffgrad/training';
 
 function near(name: string, value: number, expected: number, tolerance: number): void {
   if (!(Math.abs(value - expected) <= tolerance)) throw new Error(`${name} is ${value}, not ${expected}`);
@@ -45,12 +45,12 @@ near('k', fit.estimate.k as number, 10, 1e-8);
 
 if (
   typeof pendulum !== 'function'
-  || !lineChart({title: 'q', x: {label: 't'}, y: {label: 'q'}, series: [{name: 'q', x: [0, 1], y: [0, 1]}]}).startsWith(
-    '<svg',
-  )
+  || !reports
+    .lineChart({title: 'q', x: {label: 't'}, y: {label: 'q'}, series: [{name: 'q', x: [0, 1], y: [0, 1]}]})
+    .startsWith('<svg')
 )
   throw new Error('an entry is not whole');
-if (!renderReport({title: 'k', parameters: [{name: 'k', estimate: 10}], fits: []}).startsWith('<!doctype html>'))
+if (!reports.page({title: 'k', parameters: [{name: 'k', estimate: 10}], fits: []}).startsWith('<!doctype html>'))
   throw new Error('no report');
 if (!(new NewtonError('code', 'sentence') instanceof Error)) throw new Error('errors are no errors');
 console.log(`packed and installed: q = ${trajectory.values('q')[1]}, k = ${fit.estimate.k as number}`);

@@ -11,19 +11,9 @@ import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {parseArgs} from 'node:util';
-import {
-  bullmq,
-  collect,
-  indexed,
-  local,
-  openStore,
-  startWorker,
-  sweep,
-  type Case,
-  type Engine,
-  type Row,
-  type Sweep,
-} from '../sweep/index.js';
+import {collect, openStore, startWorker, sweep, type Case, type Engine, type Row, type Sweep} from '../sweep/index.js';
+import {bullmq} from '../sweep/bullmq.js';
+import {indexed, local} from '../sweep/local.js';
 import {grid, linspace, uniform} from '../sweep/cases.js';
 import {findTask, jobOf} from '../sweep/task.js';
 import {freePort, serverProgram, startServer, type Server} from '../spec/sweep/server.js';

@@ -1,7 +1,7 @@
 /** A run of a model as a page: its series, its phases, its energy, the step's matrix and its motion. */
 import {htmlPage, markup, verbatim, type Markup} from '../lib/markup.js';
 import type {Trajectory, System} from '../lib/index.js';
-import {animate, energyPlot, figure, jacobianPattern, phasePortrait, plot, sparsityPlot} from '../plot/index.js';
+import {animate, charts, figure, jacobianPattern, plot} from '../plot/index.js';
 import type {ModelFile} from './model-file.js';
 import {runOptions} from './options.js';
 
@@ -13,8 +13,8 @@ export function runPage(
 ): {readonly html: string; readonly left: readonly string[]} {
   const pictures: [string, () => string][] = [
     ['Over time', () => plot(run, {timeUnit})],
-    ['Phase portrait', () => phasePortrait(run)],
-    ['Energy', () => energyPlot(run, {timeUnit})],
+    ['Phase portrait', () => charts.phase(run)],
+    ['Energy', () => charts.energy(run, {timeUnit})],
     [
       "The step's matrix",
       () => {
@@ -24,7 +24,7 @@ export function runPage(
           {...runOptions(options), steps: 1, t1: undefined} as never,
         );
         if (pattern.n === 1) throw new Error('it is one number, which has no pattern.');
-        return sparsityPlot(pattern);
+        return charts.sparsity(pattern);
       },
     ],
     ['Motion', () => animate(run, {params: options.params as never, timeUnit}).strip()],

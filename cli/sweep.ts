@@ -1,11 +1,9 @@
 /** The commands of sweeps: running one, its store's counts and tables, a cluster's scripts, and a queue's workers. */
 import {readFile} from 'node:fs/promises';
 import {
-  bullmq,
   clusterScripts,
   collect,
-  indexed,
-  local,
+  engines,
   openStore,
   startWorker,
   sweep as runSweep,
@@ -112,9 +110,9 @@ async function engineOf(given: Given): Promise<Engine | undefined> {
   const [index, of] = [number(given, 'index'), number(given, 'of')];
   const queue = text(given, 'queue');
   if (given.values['on-queue'] === true || text(given, 'server') !== undefined)
-    return bullmq({connection: await connection(given), ...(queue === undefined ? {} : {queue})});
-  if (index !== undefined || of !== undefined) return indexed({index, of, workers});
-  return workers === undefined ? undefined : local({workers});
+    return engines.bullmq({connection: await connection(given), ...(queue === undefined ? {} : {queue})});
+  if (index !== undefined || of !== undefined) return engines.indexed({index, of, workers});
+  return workers === undefined ? undefined : engines.local({workers});
 }
 
 /** One line for a terminal. */

@@ -8,7 +8,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {ObjectiveAt, OdeSystem, Params, Simulation} from '../lib/index.js';
-import {constantTensor, ode, rk4, simulate} from '../lib/index.js';
+import {ode, rk4, simulate, traced} from '../lib/index.js';
 import {lbfgs, train, trainingStep, type Chart, type TrainingResult} from '../training/index.js';
 import {Random} from '../training/train/random.js';
 import {printTable, rms, script, shown, type ScriptArguments} from './script.js';
@@ -77,7 +77,7 @@ function model(rows: number, kernel: tf.Tensor): Simulation<OdeSystem> {
 
 /** The states of a run with fixed weights, [saved, rows, points]. */
 function statesOf(kernel: Float64Array, starts: readonly (readonly number[])[]): Float64Array {
-  const weights = constantTensor(kernel, [width, 1, 2]);
+  const weights = traced.constant(kernel, [width, 1, 2]);
   const run = model(starts.length, weights).run({initial: {y: starts}});
   const states = run.values('y');
   run.dispose();

@@ -10,7 +10,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {EncoderAt, ObjectiveAt, Params, SdeSystem, Simulation} from '../lib/index.js';
 import {brownianPath, ode, sde, signal, simulate, sra1} from '../lib/index.js';
 import {mlp, type Mlp} from '../models/index.js';
-import {adam, cosineDecay, kalman, train, trainingStep, type Chart, type TrainingResult} from '../training/index.js';
+import {adam, kalman, schedules, train, trainingStep, type Chart, type TrainingResult} from '../training/index.js';
 import {printTable, script, shown, type ScriptArguments} from './script.js';
 
 /** Grid of the runs; observations lie on it. */
@@ -153,7 +153,7 @@ export async function trained(
     initial,
     optimizer: adam({rate: 0.01}),
     clip: {norm: 10},
-    schedule: cosineDecay({rate: 0.01}),
+    schedule: schedules.cosine({rate: 0.01}),
     steps,
   });
   const result = await train({

@@ -10,12 +10,12 @@ import {ode, simulate, tsit5} from '../lib/index.js';
 import {mlp} from '../models/index.js';
 import {gaussian} from '../training/data/noise.js';
 import {
-  exponentialDecay,
   identify,
-  measuredText,
   positive,
   readTable,
-  segments,
+  reports,
+  samples,
+  schedules,
   train,
   type Chart,
   type Identification,
@@ -111,7 +111,7 @@ export async function trainNeuralOde(
   const years = 5;
   // Logarithms of populations of a few to a few dozen thousands, brought to order 1.
   const system = ode(({y: state}) => tf.reshape(network.apply(tf.reshape(tf.sub(state, 3), [1, 2])), [2]));
-  const pieces = segments({t: populations.year, y}, {length: years + 1, stride: 1});
+  const pieces = samples.segments({t: populations.year, y}, {length: years + 1, stride: 1});
   const model = simulate.prepare(system, {y: y[0]}, {scheme: tsit5(), dt, t1: years, saveAt: {every: 2}});
   const training = await train({
     loss: batch =>
@@ -132,7 +132,7 @@ export async function trainNeuralOde(
       ),
     variables: network.variables,
     optimizer: tf.train.adam(0.02),
-    schedule: exponentialDecay({rate: 0.02, factor: 0.3, every: 300}),
+    schedule: schedules.exponential({rate: 0.02, factor: 0.3, every: 300}),
     clip: {norm: 1},
     data: pieces,
     batchSize: 4,
@@ -178,7 +178,7 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
     ['rate', 'estimate', 'std. error', 'published'],
     ...names.map(name => [
       `${name} (${meanings[name]})`,
-      measuredText(number(fit.estimate, name), number(fit.standardError, name)),
+      reports.measuredText(number(fit.estimate, name), number(fit.standardError, name)),
       number(fit.standardError, name).toPrecision(2),
       String(published[name]),
     ]),

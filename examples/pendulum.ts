@@ -15,9 +15,9 @@ import {
   free,
   identify,
   levenbergMarquardt,
-  measuredText,
   positive,
   readTable,
+  reports,
   type Identification,
   type MeasuredRecord,
 } from '../training/index.js';
@@ -169,7 +169,7 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
     ['over the upper inertia', 'estimate', 'std. error', ...(path === undefined ? ['truth'] : [])],
     ...names.map(name => [
       name,
-      measuredText(found.estimate[name] as number, found.standardError[name] as number),
+      reports.measuredText(found.estimate[name] as number, found.standardError[name] as number),
       (found.standardError[name] as number).toPrecision(2),
       ...(path === undefined ? [String(truth[name])] : []),
     ]),

@@ -10,9 +10,9 @@ import {type Observe, DataError, implicitMidpoint, mechanics, OptionError, signa
 import {
   free,
   identify,
-  measuredText,
   positive,
   readTable,
+  reports,
   type Identification,
   type IdentificationProblem,
   type ReportDetails,
@@ -255,7 +255,7 @@ function printParameters({known, knownAs}: StageRecord, {estimate, standardError
       const difference = fixedText((100 * (value - known[name])) / Math.abs(known[name]), 2);
       return [
         name,
-        measuredText(value, error),
+        reports.measuredText(value, error),
         errorText(error),
         numberText(known[name], 7),
         `${difference.startsWith('−') ? '' : '+'}${difference} %`,

@@ -7,7 +7,7 @@
  */
 import {mkdir, writeFile} from 'node:fs/promises';
 import path from 'node:path';
-import {neuralStateSpace, renderReport, type NeuralStateSpace} from '../training/index.js';
+import {neuralStateSpace, reports, type NeuralStateSpace} from '../training/index.js';
 import {part} from './benchmarks/protocol.js';
 import {printTable, progress, script, type ScriptArguments} from './script.js';
 import {dt, made, measured, type Silverbox} from './silverbox.js';
@@ -42,7 +42,7 @@ export async function main({path: file, report, short}: ScriptArguments): Promis
     ['root mean square error', 'multisine, test', 'arrow'],
     ['neural state space, 2 states', volts(judged.multisine.rmse), volts(judged.arrow.rmse)],
   ]);
-  const page = renderReport({
+  const page = reports.page({
     title: box.title,
     description: "x' = f(x, u)/τ, y = h(x) by networks, the state at the start from 8 samples by another.",
     parameters: [],

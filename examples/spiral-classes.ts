@@ -11,7 +11,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {EncoderAt, ObjectiveAt, OdeSystem, Params, Simulation} from '../lib/index.js';
 import {ode, rk4, signal, simulate} from '../lib/index.js';
 import {mlp, type Mlp} from '../models/index.js';
-import {adam, cosineDecay, train, trainingStep, type Chart, type TrainingResult} from '../training/index.js';
+import {adam, schedules, train, trainingStep, type Chart, type TrainingResult} from '../training/index.js';
 import {Random} from '../training/train/random.js';
 import {script, shown, type ScriptArguments} from './script.js';
 
@@ -114,7 +114,7 @@ export async function classified(
     initial,
     optimizer: adam({rate: 0.01}),
     clip: {norm: 1},
-    schedule: cosineDecay({rate: 0.01}),
+    schedule: schedules.cosine({rate: 0.01}),
     steps: batches * epochs,
   });
   const result = await train({

@@ -35,7 +35,7 @@ export {
   type NewtonOptions,
   type StepLength,
 } from './newton/index.js';
-export {getThreadsCount, setThreadsCount} from './engine/wasm/product-threads.js';
+export {setThreadsCount} from './engine/wasm/product-threads.js';
 export * from './scheme/index.js';
 export {batch, batchAsync, type Batch, type BatchMember, type BatchOptions, type BatchVjp} from './simulate/batch.js';
 export type {PreparedBatch} from './simulate/batch-kinds.js';
@@ -87,14 +87,11 @@ export {
 } from './system/mechanics.js';
 export type {StateSpec} from './system/hidden-states.js';
 export type {Kinematics} from './system/kinematics.js';
-export {freeBodies, quaternions} from './system/rotations.js';
+export {quaternions} from './system/rotations.js';
 export type {Inputs} from './system/inputs.js';
 export type {Numeric} from './system/numeric.js';
 export type {System} from './step/formulation.js';
 export type {ObservedAt, Observe} from './step/trace-step.js';
-export {lifted} from './trace/lifted.js';
-export {derivativeAlong} from './trace/differentials.js';
-export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type Noise, type OdeSpec, type OdeSystem} from './system/ode.js';
 export {stateTree, type StateTree, type TreeDerivativeAt} from './system/state-tree.js';
 export type {NumericParams, Params} from './system/params.js';
@@ -106,9 +103,10 @@ export {rowScale} from './scheme/constrained.js';
 export type {Blocks} from './system/equations.js';
 // an engine,
 export type {EngineName} from './engine/index.js';
-export {compilePrograms, type TensorProgram} from './engine/compile-programs.js';
 // a linear solver,
 // a primitive,
 export {definePrimitive, type PrimitiveSpec} from './trace/define-primitive.js';
 // and a kernel of tfjs.
 export {traceKernel, type KernelMeaning} from './trace/trace-kernel.js';
+/** For use inside traced functions: unrounded constants, products with a Jacobian, values with equations of their own. */
+export * as traced from './traced.js';

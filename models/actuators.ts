@@ -2,8 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {callable, count, finite, oneOf, optional, readOptions, text, typed, type Options} from '../lib/checks.js';
 import type {Numeric, Params} from '../lib/index.js';
-import type {Bivariant} from '../lib/internal.js';
-import {constantTensor} from '../lib/index.js';
+import {type Bivariant, constantTensor} from '../lib/internal.js';
 import {fitting, quantity, requireTensor} from './coefficient.js';
 import type {OutputWithStates, TermWithStates} from './states.js';
 import {actingOptions, coordinate, oneState, stateOf} from './states.js';

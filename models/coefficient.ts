@@ -6,8 +6,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {calledWithParams, readBy, type Check} from '../lib/checks.js';
 import type {Numeric, Params} from '../lib/index.js';
-import {type Bivariant, readNumeric} from '../lib/internal.js';
-import {constantTensor, OptionError, ShapeError} from '../lib/index.js';
+import {type Bivariant, readNumeric, constantTensor} from '../lib/internal.js';
+import {OptionError, ShapeError} from '../lib/index.js';
 
 /**
  * Numbers, a tensor or variable, or a function of `params`, which may declare what it reads: `({k}: {k: tf.Tensor}) =>

@@ -7,8 +7,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {callable, count, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import type {OdeSystem, Params} from '../lib/index.js';
-import {brownianPath, derivativeAlong, ode, OptionError, ShapeError} from '../lib/index.js';
-import {isElementwise} from '../lib/internal.js';
+import {brownianPath, ode, OptionError, ShapeError} from '../lib/index.js';
+import {isElementwise, derivativeAlong} from '../lib/internal.js';
 
 const flowOptions = {
   /** Numbers of a point. */
@@ -22,7 +22,7 @@ const flowOptions = {
   probe: optional(typed<(params: Params) => tf.Tensor>(callable)),
 };
 
-/** The argument of `flow`. @interface */
+/** The argument of `flows.continuous`. @interface */
 export type FlowSpec = Options<typeof flowOptions>;
 
 /**
@@ -32,7 +32,7 @@ export type FlowSpec = Options<typeof flowOptions>;
  *   probe have another shape
  */
 export function flow(spec: FlowSpec): OdeSystem {
-  const {size, field, probe} = readOptions(spec, flowOptions, 'flow');
+  const {size, field, probe} = readOptions(spec, flowOptions, 'flows.continuous');
   /**
    * By the params of a trace, which all its stages share: checking the dependence of rows takes longer than tracing.
    */
@@ -41,7 +41,7 @@ export function flow(spec: FlowSpec): OdeSystem {
     if (y.rank !== 2 || y.shape[1] !== size + 1)
       throw new ShapeError(
         'flow-state',
-        `flow: the state has shape [${y.shape.join(', ')}], but must have [rows, ${size + 1}]: `
+        `flows.continuous: the state has shape [${y.shape.join(', ')}], but must have [rows, ${size + 1}]: `
           + `points of ${size} numbers, and the logarithm.`,
         {y: y.shape},
       );
@@ -50,7 +50,7 @@ export function flow(spec: FlowSpec): OdeSystem {
     if (!checked.has(params) && !isElementwise(at => f(at.y), z, size))
       throw new OptionError(
         'rows-mixed',
-        'flow: a row of field depends on other rows of z, for example through a mean over the batch, '
+        'flows.continuous: a row of field depends on other rows of z, for example through a mean over the batch, '
           + 'so its trace would be wrong. Compute each row of the field from the same row of z only.',
       );
     checked.add(params);
@@ -82,7 +82,7 @@ function shaped(x: tf.Tensor, shape: readonly number[], what: string): tf.Tensor
   if (x.shape.length === shape.length && x.shape.every((n, axis) => n === shape[axis])) return x;
   throw new ShapeError(
     'flow-shape',
-    `flow: ${what} returned shape [${x.shape.join(', ')}], but the points have [${shape.join(', ')}].`,
+    `flows.continuous: ${what} returned shape [${x.shape.join(', ')}], but the points have [${shape.join(', ')}].`,
     {
       [what]: x.shape,
     },

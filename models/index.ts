@@ -10,7 +10,7 @@ export {clearance} from './clearance.js';
 export {coefficient, type Coefficient} from './coefficient.js';
 export {damper, rayleigh} from './damper.js';
 
-export {drivenBy, harmonic, ramp, type Drive} from './drive.js';
+export {drivenBy, type Drive} from './drive.js';
 export type {Edge} from './edges.js';
 export {
   conservative,
@@ -21,12 +21,9 @@ export {
   type SystemWithEnergy,
 } from './energy.js';
 export {withFigure, type Drawn, type Figure} from './figure.js';
-export {lipschitz, lipschitzBound} from './lipschitz.js';
-export {flow, logNormal, rademacher} from './flow.js';
 export {gravity} from './gravity.js';
 export {lagrangian, type Lagrangian} from './lagrangian.js';
 export {mlp, type Activation, type Mlp} from './mlp.js';
-export {layersModel, mlpOfLayers} from './mlp-layers.js';
 export * from './multibody/index.js';
 export {neuralDissipation, neuralForce, neuralMass, neuralPotential, type Network} from './neural.js';
 export {doublePendulum, pendulum} from './pendulum.js';
@@ -50,3 +47,11 @@ export * as actuators from './actuator-terms.js';
 export * as sensors from './sensor-terms.js';
 /** Whole mechanisms in Cartesian coordinates, with constraints. */
 export * as linkages from './linkage-systems.js';
+/** Quantities over time, for `drivenBy` and `motor`. */
+export * as drives from './drives.js';
+/** What is done with an `mlp`: bounds of its slope, and conversion to and from tf.layers. */
+export * as networks from './networks.js';
+/** Mass and inertia of a body by ten numbers without bounds, to identify them. */
+export * as inertias from './multibody/inertias.js';
+/** Continuous normalizing flows, and what their training needs. */
+export * as flows from './flows.js';

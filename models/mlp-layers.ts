@@ -22,7 +22,7 @@ export function layersModel({sizes, activation, params, weights}: Mlp): tf.Seque
   if (typeof activation === 'function')
     throw new OptionError(
       'bad-network',
-      'layersModel: an activation that is a function cannot be saved; use one of the named ones.',
+      'networks.toLayersModel: an activation that is a function cannot be saved; use one of the named ones.',
     );
   const last = sizes.length - 2;
   const model = tf.sequential();
@@ -50,7 +50,7 @@ export function layersModel({sizes, activation, params, weights}: Mlp): tf.Seque
 export function mlpOfLayers(model: tf.LayersModel): Mlp {
   const dense = model.layers.filter(layer => layer.getClassName() !== 'InputLayer');
   const refuse = (why: string): OptionError =>
-    new OptionError('bad-network', `mlpOfLayers: the tf.layers model '${model.name}' ${why}.`);
+    new OptionError('bad-network', `networks.ofLayersModel: the tf.layers model '${model.name}' ${why}.`);
   const other = dense.find(layer => layer.getClassName() !== 'Dense');
   if (other !== undefined || dense.length === 0)
     throw refuse(`has a layer of class ${other?.getClassName() ?? 'none'}; an mlp has only dense layers`);

@@ -6,7 +6,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {readOptions, type Options} from '../lib/checks.js';
 import type {Constraint, Mass} from '../lib/index.js';
-import {bilateral, constantTensor, OptionError, ShapeError} from '../lib/index.js';
+import {bilateral, OptionError, ShapeError} from '../lib/index.js';
+import {constantTensor} from '../lib/internal.js';
 import type {Coefficient} from './coefficient.js';
 import {quantity} from './coefficient.js';
 import type {ConservativeTerm} from './energy.js';

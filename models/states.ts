@@ -5,8 +5,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {optional, typed, type Options} from '../lib/checks.js';
 import type {ForceAt, Numeric, Params, StateSpec} from '../lib/index.js';
-import {constantTensor, OptionError, ShapeError} from '../lib/index.js';
-import {readNumeric} from '../lib/internal.js';
+import {OptionError, ShapeError} from '../lib/index.js';
+import {constantTensor, readNumeric} from '../lib/internal.js';
 
 /** The arguments of a term: position, velocity, time, parameters, and its own states by name. */
 export type TermAt<Z extends string> = ForceAt<Params, Z>;

@@ -19,9 +19,9 @@ import {
 } from '../lib/checks.js';
 import type {Trajectory, System} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
-import {lineChart, type Series} from '../training/index.js';
+import {type Series} from '../training/index.js';
 import type {SeriesName} from '../lib/internal.js';
-import {type LossHistory, historyChart, numberText, residualChart} from '../training/internal.js';
+import {type LossHistory, historyChart, numberText, residualChart, lineChart} from '../training/internal.js';
 
 export const lookOptions = {
   title: optional(text),
@@ -194,7 +194,7 @@ const phaseOptions = {
   y: optional(nested(placeOptions, 'bad-option')),
 };
 
-/** Options of `phasePortrait`. @interface */
+/** Options of `charts.phase`. @interface */
 export type PhaseOptions = Options<typeof phaseOptions>;
 
 /**
@@ -205,7 +205,7 @@ export function phasePortrait(
   run: Trajectory<System> | readonly Trajectory<System>[],
   options: PhaseOptions = {},
 ): string {
-  const given = readOptions(options, phaseOptions, 'phasePortrait', 'bad-option');
+  const given = readOptions(options, phaseOptions, 'charts.phase', 'bad-option');
   const runs = requireRuns(run);
   const mechanical = mainSeries(runs[0]) === 'q';
   const x: Place = given.x ?? {series: mechanical ? 'q' : 'y'};
@@ -250,12 +250,12 @@ const energyOptions = {
  * @throws OptionError 'no-series' if the run observed nothing, 'bad-plot' if it observed more than one number
  */
 export function energyPlot(run: Trajectory<System>, options: Options<typeof energyOptions> = {}): string {
-  const given = readOptions(options, energyOptions, 'energyPlot', 'bad-option');
+  const given = readOptions(options, energyOptions, 'charts.energy', 'bad-option');
   const [t, energy] = [run.values('t'), run.values('observed')];
   if (energy.length !== t.length)
     throw new OptionError(
       'bad-plot',
-      'energyPlot: this run did not observe one number for each state; simulate with observe: system.energy.',
+      'charts.energy: this run did not observe one number for each state; simulate with observe: system.energy.',
     );
   const {relative = energy[0] !== 0, unit, timeUnit} = given;
   const change = energy.map(value => (value - energy[0]) / (relative ? Math.abs(energy[0]) : 1));
@@ -288,13 +288,13 @@ export type ResidualSamples = Options<typeof residualOptions>;
  * @throws OptionError 'bad-option', 'bad-plot'
  */
 export function residualPlot(samples: ResidualSamples, look: Look = {}): string {
-  const read = readOptions(samples, residualOptions, 'residualPlot', 'bad-option');
-  refuseUnknownOptions(look, lookOptions, 'residualPlot', 'bad-option');
+  const read = readOptions(samples, residualOptions, 'charts.residuals', 'bad-option');
+  refuseUnknownOptions(look, lookOptions, 'charts.residuals', 'bad-option');
   const {t, measured, simulated, name, unit, timeUnit} = read;
   if (t.length !== measured.length || t.length !== simulated.length)
     throw new OptionError(
       'bad-plot',
-      `residualPlot: there are ${t.length} times, ${measured.length} measured and ${simulated.length} simulated `
+      `charts.residuals: there are ${t.length} times, ${measured.length} measured and ${simulated.length} simulated `
         + 'values.',
     );
   return lineChart({
@@ -306,8 +306,8 @@ export function residualPlot(samples: ResidualSamples, look: Look = {}): string 
 
 /** Loss by epoch of a training, or cost by iteration of a fit. @throws OptionError 'bad-option', 'bad-plot' */
 export function lossCurve({history}: {readonly history: LossHistory}, look: Look = {}): string {
-  refuseUnknownOptions(look, lookOptions, 'lossCurve', 'bad-option');
-  if (history.length === 0) throw new OptionError('bad-plot', 'lossCurve: the history is empty.');
+  refuseUnknownOptions(look, lookOptions, 'charts.loss', 'bad-option');
+  if (history.length === 0) throw new OptionError('bad-plot', 'charts.loss: the history is empty.');
   const chart = historyChart(history);
   return lineChart({...chart, title: look.title ?? chart.title, ...lookOf(look)});
 }

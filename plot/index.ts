@@ -6,10 +6,11 @@ import {displayRunsWith} from '../lib/internal.js';
 import {display} from './display.js';
 
 export {animate, type AnimateOptions, type Animation} from './animate.js';
-export {energyPlot, lossCurve, phasePortrait, plot, residualPlot, workPrecision, type PlotOptions} from './charts.js';
+export {plot, type PlotOptions} from './charts.js';
+/** Charts of runs, fits, trainings and matrices, as SVG. */
+export * as charts from './chart-kinds.js';
 export {display};
-export {jacobianPattern, sparsityPlot, type JacobianPattern} from './jacobian-pattern.js';
-export {lossLandscape} from './landscape.js';
+export {jacobianPattern, type JacobianPattern} from './jacobian-pattern.js';
 export {figure, show} from './show.js';
 
 displayRunsWith(display);

@@ -5,9 +5,8 @@
 import type {Initial, LinearSolver, Pattern, System} from '../lib/index.js';
 import {auto, newton, OptionError, simulate} from '../lib/index.js';
 import type {Analysis, Factor} from '../lib/index.js';
-import {lineChart} from '../training/index.js';
 import type {RunSettings, AnySystem} from '../lib/internal.js';
-import type {MediaBundle} from '../training/internal.js';
+import {type MediaBundle, lineChart} from '../training/internal.js';
 import {lookOf, lookOptions, type Look} from './charts.js';
 import {figure} from './show.js';
 import {refuseUnknownOptions} from '../lib/checks.js';
@@ -118,7 +117,7 @@ function describing(pattern: JacobianPattern): JacobianPattern {
  * Entries of a pattern as squares: rows downwards, columns to the right. For large matrices, blocks that have entries.
  */
 export function sparsityPlot(pattern: Pick<JacobianPattern, 'n' | 'rowPointers' | 'columns'>, look: Look = {}): string {
-  refuseUnknownOptions(look, lookOptions, 'sparsityPlot', 'bad-option');
+  refuseUnknownOptions(look, lookOptions, 'charts.sparsity', 'bad-option');
   const {n, rowPointers, columns} = pattern;
   const block = Math.max(1, Math.ceil(n / CELLS));
   const cells = new Set<number>();

@@ -12,8 +12,8 @@ import {
   type Options,
 } from '../lib/checks.js';
 import {OptionError} from '../lib/index.js';
-import {lineChart, type Series} from '../training/index.js';
-import {numberText} from '../training/internal.js';
+import {type Series} from '../training/index.js';
+import {numberText, lineChart} from '../training/internal.js';
 import {lookOf, lookOptions} from './charts.js';
 
 const axis = nested({name: text, values: numbers, unit: optional(text)}, 'bad-option');
@@ -34,7 +34,7 @@ const landscapeOptions = {
   path: optional(typed<readonly (readonly [number, number])[]>(list), []),
 };
 
-/** The argument of `lossLandscape`. @interface */
+/** The argument of `charts.landscape`. @interface */
 export type Landscape = Options<typeof landscapeOptions>;
 
 /**
@@ -43,13 +43,13 @@ export type Landscape = Options<typeof landscapeOptions>;
  * @throws OptionError 'bad-option', 'bad-plot'
  */
 export function lossLandscape(landscape: Landscape): string {
-  const read = readOptions(landscape, landscapeOptions, 'lossLandscape', 'bad-option');
+  const read = readOptions(landscape, landscapeOptions, 'charts.landscape', 'bad-option');
   const {x, y, loss, path} = read;
   const [columns, rows] = [x.values.length, y.values.length];
   if (columns < 2 || rows < 2 || (typeof loss !== 'function' && loss.length !== columns * rows))
     throw new OptionError(
       'bad-plot',
-      `lossLandscape: a grid of ${columns} × ${rows} values must be at least 2 × 2 and needs one loss for each.`,
+      `charts.landscape: a grid of ${columns} × ${rows} values must be at least 2 × 2 and needs one loss for each.`,
     );
   const places = Array.from(
     {length: columns * rows},

@@ -7,19 +7,10 @@ import {mechanics, simulate} from '../lib/index.js';
 import {htmlPage, lines, markup, scriptJson} from '../lib/markup.js';
 import {written} from '../lib/simulate/display.js';
 import {pendulum} from '../models/index.js';
-import {
-  animate,
-  energyPlot,
-  figure,
-  lossCurve,
-  lossLandscape,
-  phasePortrait,
-  plot,
-  residualPlot,
-  show,
-  sparsityPlot,
-  workPrecision,
-} from '../plot/index.js';
+import {animate, figure, plot, show} from '../plot/index.js';
+import {energyPlot, lossCurve, phasePortrait, residualPlot, workPrecision} from '../plot/charts.js';
+import {lossLandscape} from '../plot/landscape.js';
+import {sparsityPlot} from '../plot/jacobian-pattern.js';
 import {sweepPage} from '../sweep/page.js';
 import type {Failure, Row, Store} from '../sweep/store.js';
 import {renderFragment, renderReport, type Report} from '../training/report/report.js';

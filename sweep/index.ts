@@ -2,14 +2,12 @@
  * stiffgrad/sweep: thousands of independent runs, on a laptop's processors, a cluster's nodes or a queue's workers,
  * with one store of results. For Node alone.
  */
-export {bullmq} from './bullmq.js';
 export type {Case} from './cases.js';
 export {clusterScripts} from './cluster-script.js';
 export {collect} from './collect.js';
 export type {Engine} from './engine.js';
 export {fitSweep} from './fit-sweep.js';
 export {successiveHalving} from './halving.js';
-export {indexed, local} from './local.js';
 export {writePage} from './page.js';
 export type {QueueConnection} from './queue.js';
 export {startWorker, type QueueWorker} from './queue-worker.js';
@@ -18,3 +16,5 @@ export {sweep, type CaseGenerator, type Sweep, type SweepOptions, type SweepProg
 export type {Job, Task, TaskContext, TaskFunction} from './task.js';
 /** Lists of cases: grids, random and quasi-random designs, the rows of a table. */
 export * as cases from './case-lists.js';
+/** Where the cases of a sweep run. */
+export * as engines from './engines.js';

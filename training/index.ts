@@ -1,6 +1,6 @@
 /**
  * stiffgrad/training: from measured records to parameters with their uncertainty, and a page that shows
- * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
+ * both. Runs in a browser too: what needs a file system (`readTable`, `fit.report`) loads it at the call.
  */
 export type {ReportDetails} from './identify/report-details.js';
 export {bootstrap, type Bootstrap, type BootstrapOptions} from './estimate/bootstrap.js';
@@ -14,14 +14,7 @@ export {
   type IdentificationProgress,
 } from './identify/identify.js';
 export {levenbergMarquardt} from './identify/least-squares.js';
-export {
-  differences,
-  polynomials,
-  sparseRegression,
-  type Columns,
-  type FoundTerms,
-  type SparseRegressionProblem,
-} from './identify/sparse-regression.js';
+export type {Columns, FoundTerms, SparseRegressionProblem} from './identify/sparse-regression.js';
 export type {LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult} from './identify/least-squares-problem.js';
 export type {
   Experiment,
@@ -42,29 +35,25 @@ export type {LogDensity} from './estimate/nuts.js';
 export {likelihoodProfile, type LikelihoodProfile} from './estimate/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
 export {bounded, fixed, free, positive, type Fixed, type Parameter, type Parameters} from './identify/parameters.js';
-export {estimatedTree, freeTree, type ParameterTree} from './identify/parameter-trees.js';
+export type {ParameterTree} from './identify/parameter-trees.js';
 export type {Prior} from './identify/parameters.js';
-export {measuredText} from './report/number-text.js';
-export {lineChart, type Chart, type Series} from './report/plot.js';
+export type {Chart, Series} from './report/plot.js';
 export type {MeasuredRecord} from './identify/records.js';
 export type {Validation} from './identify/validation.js';
-export {renderReport, type Report} from './report/report.js';
-export {goodnessOfFit} from './report/residual-statistics.js';
+export type {Report} from './report/report.js';
 export {neuralStateSpace, type NeuralStateSpace, type NeuralStateSpaceProblem} from './train/neural-state-space.js';
 export type {InputOutputRecord} from './train/sections.js';
-export {identifyByInnovations, type InnovationsFit, type InnovationsProblem} from './estimate/innovations.js';
+export type {InnovationsFit, InnovationsProblem} from './estimate/innovations.js';
 export type {EstimatedStates, Filtered, Smoothed} from './estimate/kalman.js';
 export type {Covariance} from './estimate/covariance.js';
 export type {EstimationProblem} from './estimate/problem.js';
-export {arraysOf, type NumpyArray} from './data/npz.js';
+export type {NumpyArray} from './data/npz.js';
 export type {Resampled} from './data/resample.js';
 export {signal} from '../lib/index.js';
-export {readTable, tableChunks, type Table} from './data/table.js';
+export {readTable, type Table} from './data/table.js';
 export {type TableOptions} from './data/table-options.js';
 export {uncertainty, type ResidualSeries, type Uncertainty} from './identify/uncertainty.js';
 export type {CheckpointContent} from './train/checkpoint-file.js';
-export {readCheckpoint} from './train/checkpoints.js';
-export {modelFiles} from './train/model-files.js';
 export type {Change} from './train/problem.js';
 export type {Metrics} from './train/metrics.js';
 export type {TrainingProblem, TrainingProgress} from './train/problem.js';
@@ -74,8 +63,8 @@ export {
   type SmoothedEstimate,
   type SmoothingOptions,
 } from './train/randomized-smoothing.js';
-export {cosineDecay, exponentialDecay, type Schedule} from './train/schedules.js';
-export {segments, type Segment} from './train/segments.js';
+export type {Schedule} from './train/schedules.js';
+export type {Segment} from './train/segments.js';
 export {train} from './train/train.js';
 export {sampleRows} from './train/row-samples.js';
 export {
@@ -86,7 +75,7 @@ export {
   type TrainingStep,
   type TrainingStepOptions,
 } from './train/training-step.js';
-export {adamW, sgd, type RuleState, type UpdateRule} from './train/update-rules.js';
+export type {RuleState, UpdateRule} from './train/update-rules.js';
 export type {TrainingResult} from './train/training-report.js';
 /** Errors of measurements, for `identify({noise})`. */
 export * as noise from './identify/noise-kinds.js';
@@ -100,3 +89,15 @@ export * as masked from './train/masked-losses.js';
 export * as experiments from './estimate/experiments.js';
 /** Markov chain Monte Carlo: the sampler alone, and diagnostics of chains from any source. */
 export * as mcmc from './estimate/mcmc.js';
+/** Learning rates by step, for `train` and `trainingStep`. */
+export * as schedules from './train/schedule-kinds.js';
+/** Equations from data by sparse regression (SINDy: Brunton, Proctor & Kutz, PNAS 113, 2016). */
+export * as sindy from './identify/sindy.js';
+/** Pages, charts and numbers of a report on anything that was fitted. */
+export * as reports from './report/reports.js';
+/** Every number of a tree of tensors, such as the weights of a network, as a parameter. */
+export * as trees from './identify/trees.js';
+/** Further update rules for `trainingStep`, beside `adam`. */
+export * as rules from './train/rules.js';
+/** Files beside tables: parts of large ones, arrays of NumPy, saved models and checkpoints. */
+export * as files from './data/files.js';

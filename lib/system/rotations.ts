@@ -55,7 +55,8 @@ function exponential(increment: tf.Tensor): tf.Tensor {
 const normalized = (r: tf.Tensor): tf.Tensor => tf.div(r, tf.sqrt(tf.sum(tf.square(r), -1, true)));
 
 /**
- * Kinematics of unit quaternions [..., 4] with angular velocities [..., 3] in body axes, for use in other kinematics.
+ * Kinematics of unit quaternions [..., 4] with angular velocities [..., 3] in body axes, for use in other kinematics, and
+ * that of free bodies.
  */
 export const quaternions = {
   /** ½ r∘(0, ω). */
@@ -64,6 +65,7 @@ export const quaternions = {
   retract: (r: tf.Tensor, increment: tf.Tensor): tf.Tensor => product(r, exponential(increment)),
   /** r/|r|. */
   project: normalized,
+  freeBodies,
 } as const;
 
 /** Position and quaternion of each body, [bodies, 3] and [bodies, 4]. */

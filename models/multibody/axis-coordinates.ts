@@ -3,7 +3,7 @@
  * that act on them: torsion springs, torques about an axis, and the forces of joints in maximal coordinates.
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
 import type {Place} from './bodies.js';
 import type {JointState} from './joint-forces.js';
 import {composed, conjugate, local, outer, turnedBack, type Q4, type V3} from './numbers.js';

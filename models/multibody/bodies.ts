@@ -2,8 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {optional, readOptions, typed, type Options} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
-import {constantTensor, OptionError, ShapeError} from '../../lib/index.js';
-import {readNumeric} from '../../lib/internal.js';
+import {OptionError, ShapeError} from '../../lib/index.js';
+import {readNumeric, constantTensor} from '../../lib/internal.js';
 import type {Coefficient} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
 import {inertiaFault} from './inertia.js';

@@ -4,7 +4,7 @@ export {contact, type BodyContact} from './contacts.js';
 export {customJoint, type CustomJoint} from './custom-joint.js';
 export {axisTorque, jointFriction, springDamper, torsionSpring, type AxisTorque, type BodyForce} from './forces.js';
 export {jointForce, type JointForce} from './joint-forces.js';
-export {logCholesky, logCholeskyOf, type PhysicalInertia} from './inertia.js';
+export type {PhysicalInertia} from './inertia.js';
 export {
   compound,
   cylindrical,

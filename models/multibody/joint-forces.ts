@@ -6,7 +6,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {callable, optional, readOptions, typed, whole, type Options, type OptionValues} from '../../lib/checks.js';
 import type {Constraint, Params} from '../../lib/index.js';
-import {constantTensor, OptionError, unilateral} from '../../lib/index.js';
+import {OptionError, unilateral} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
 import {coefficient} from '../coefficient.js';
 import type {KnownJoint, KnownStep} from './joints.js';
 import {pick} from './path-sums.js';

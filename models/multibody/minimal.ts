@@ -6,7 +6,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Kinematics, NumericParams, Params, Trajectory} from '../../lib/index.js';
-import {constantTensor, linalg, quaternions} from '../../lib/index.js';
+import {linalg, quaternions} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
 import type {Bodies} from './bodies.js';
 import type {WrenchTerm} from './forces.js';
 import type {JointTerms} from './joint-forces.js';

@@ -6,7 +6,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {list, object, oneOf, optional, readOptions, typed, type Options} from '../../lib/checks.js';
 import type {Constraint, MechanicalSystem, NumericParams, Observe, Params, Trajectory} from '../../lib/index.js';
-import {bilateral, freeBodies, mechanics, nonholonomic, OptionError} from '../../lib/index.js';
+import {freeBodies} from '../../lib/internal.js';
+import {bilateral, mechanics, nonholonomic, OptionError} from '../../lib/index.js';
 import type {Drawn} from '../figure.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
 import {contactGroups, type BodyContact} from './contacts.js';

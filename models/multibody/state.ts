@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
-import {constantTensor} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
 import {add, cross, neg, rotate, rotateBack, sub, type Quat, type Vec} from './vectors.js';
 import type {V3} from './numbers.js';
 

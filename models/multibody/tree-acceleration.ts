@@ -5,7 +5,8 @@
  * made.
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor, linalg} from '../../lib/index.js';
+import {linalg} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
 import {units} from './numbers.js';
 import {constants} from './state.js';
 import {pick} from './path-sums.js';

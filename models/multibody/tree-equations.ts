@@ -5,7 +5,7 @@
  * full.
  */
 import * as tf from '@tensorflow/tfjs';
-import {lifted} from '../../lib/index.js';
+import {lifted} from '../../lib/internal.js';
 import {pick} from './path-sums.js';
 import type {Accelerated, Loads} from './tree-acceleration.js';
 import {grounded, type Local, type TreeAt, type TreeMotion, type Velocities} from './tree-motion.js';

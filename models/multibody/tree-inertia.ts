@@ -4,7 +4,7 @@
  * then meet the velocities' axes (the composite-rigid-body algorithm: Featherstone 2008, §6.2).
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
 import {pick} from './path-sums.js';
 import type {TreeAt, TreeMotion} from './tree-motion.js';
 import type {Tree} from './tree.js';

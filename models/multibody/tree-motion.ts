@@ -5,7 +5,7 @@
  * ten.
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
 import {units, type V3} from './numbers.js';
 import {pathSums, pick} from './path-sums.js';
 import {constants, numbers, type Pose} from './state.js';

@@ -5,7 +5,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
-import {constantTensor, OptionError} from '../../lib/index.js';
+import {OptionError} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
 import {coefficient, isZero} from '../coefficient.js';
 import type {BodySpec} from '../multibody/bodies.js';
 import {inertiaFault, principalMoments} from '../multibody/inertia.js';

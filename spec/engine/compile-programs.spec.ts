@@ -1,7 +1,7 @@
 /** Tensor functions compiled to programs that share buffers. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {compilePrograms} from '../../lib/index.js';
+import {compilePrograms} from '../../lib/engine/compile-programs.js';
 
 describe('compilePrograms', () => {
   it('computes in double precision from shared buffers', () => {

@@ -7,19 +7,19 @@ import {expect} from 'chai';
 import * as stiffgrad from '../../lib/index.js';
 import * as models from '../../models/index.js';
 import * as training from '../../training/index.js';
+import {exportedValues} from '../package/exported.js';
 
 type Loose = (...args: unknown[]) => unknown;
 type Given = Readonly<Record<string, unknown>>;
 const {mechanics, ode, StiffgradError} = stiffgrad;
 const lib = stiffgrad as unknown as Record<string, Loose>;
-const model = {
-  ...models,
-  ...models.friction,
-  ...models.linkages,
-  ...models.particles,
-  planarMass: models.planarBodies.mass,
-} as unknown as Record<string, Loose>;
-const train = training as unknown as Record<string, Loose>;
+/** Functions of an entry by name, those of its groups among them. */
+const loose = (entry: object): Record<string, Loose> => ({
+  ...Object.fromEntries([...exportedValues(entry)].map(([name, value]) => [name.replace(/^.*\./, ''), value as Loose])),
+  ...(entry as Record<string, Loose>),
+});
+const model = loose(models);
+const train = loose(training);
 
 const zero = ({q}: {q: tf.Tensor}): tf.Tensor => tf.zerosLike(q);
 const system = mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, q))});
@@ -146,7 +146,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
   cables: [model.cables, {edges: [[0, 1]], length: 1, compliance: 1, smoothing: 0}],
   contacts: [model.contacts, {edges: [[0, 1]], distance: 1, compliance: 1, smoothing: 0}],
   planeContact: [model.planeContact, {normal: [0, 1], offset: 0, radius: 0, compliance: 1, smoothing: 0}],
-  planarMass: [model.planarMass, {mass: 1, inertia: 1}],
+  planarMass: [model.mass, {mass: 1, inertia: 1}],
   rayleigh: [model.rayleigh, {mass: 1, elastic: [zero], alpha: 1, beta: 1}],
   harmonic: [model.harmonic, {amplitude: 1, frequency: 1, phase: 1}],
   ramp: [model.ramp, {from: 0, to: 1, start: 0, end: 1}],
@@ -200,8 +200,8 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
     {unit: 's', interval: 1, gaps: 'allow'},
   ],
   segments: [options => train.segments({t: [0, 1, 2]}, options), {length: 2, stride: 1}],
-  exponentialDecay: [train.exponentialDecay, {rate: 0.1, factor: 0.5, every: 2, stairs: true}],
-  cosineDecay: [train.cosineDecay, {rate: 0.1, least: 0, warmup: 1}],
+  exponentialDecay: [train.exponential, {rate: 0.1, factor: 0.5, every: 2, stairs: true}],
+  cosineDecay: [train.cosine, {rate: 0.1, least: 0, warmup: 1}],
   train: [
     options => train.train(options),
     {
@@ -262,7 +262,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
     {name: 'q', x: [0, 1], y: [1, 2], style: 'line'},
   ],
   renderReport: [
-    train.renderReport,
+    train.page,
     {
       title: 'a',
       description: 'b',
@@ -280,7 +280,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
   // Its numbers may be NaN or infinite, and are shown so.
   'renderReport: a parameter': [
     one =>
-      train.renderReport({
+      train.page({
         title: 'a',
         parameters: [Object.getPrototypeOf(one ?? []) === Object.prototype ? {estimate: 1, ...(one as object)} : one],
         fits: [],
@@ -288,7 +288,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
     {name: 'k', unit: 'N', description: 'd', interval: [0, 1]},
   ],
   'renderReport: a fit': [
-    one => train.renderReport({title: 'a', parameters: [], fits: [one]}),
+    one => train.page({title: 'a', parameters: [], fits: [one]}),
     {name: 'q', unit: 'm', t: [0, 1], measured: [1, 2], simulated: [1, 2], timeUnit: 's'},
   ],
   readTable: [
@@ -354,7 +354,10 @@ describe('errors: options of every function, fuzzed', () => {
   it('a tree of parameters that contains itself is refused', () => {
     const tree: {[name: string]: unknown} = {w: 1};
     tree.again = {tree};
-    expect(() => training.freeTree('net', tree as never)).to.throw(StiffgradError, /net\.again\.tree contains itself/);
+    expect(() => training.trees.free('net', tree as never)).to.throw(
+      StiffgradError,
+      /net\.again\.tree contains itself/,
+    );
   });
 
   it('a parameter that nothing reads is told with the one that was meant', () => {

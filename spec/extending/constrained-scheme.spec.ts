@@ -7,12 +7,12 @@ import {
   complementarity,
   defineConstraint,
   defineScheme,
-  freeBodies,
   implicitEuler,
   mechanics,
   newmark,
   nonholonomic,
   OptionError,
+  quaternions,
   radauIIA5,
   rowScale,
   simulate,
@@ -48,7 +48,7 @@ describe('extending', () => {
       ],
     });
     const top = mechanics({
-      kinematics: freeBodies(),
+      kinematics: quaternions.freeBodies(),
       mass: [1, 1, 1, 1, 2, 3],
       forces: ({v}) => tf.neg(v),
       // Its centre stays on a sphere, and it rolls as fast as it yaws.

@@ -15,7 +15,7 @@ import {
   coefficient,
   damper,
   drivenBy,
-  harmonic,
+  drives,
   mechanicalEnergy,
   particles,
   type Coefficient,
@@ -70,7 +70,11 @@ const damping = 1500;
 describe('a model from outside: a quarter-car', () => {
   it('follows a wavy road as its transfer function says', () => {
     const frequency = 1.5;
-    const system = quarterCar({...car, damping: ({c}) => c as tf.Tensor, road: harmonic({amplitude: 0.05, frequency})});
+    const system = quarterCar({
+      ...car,
+      damping: ({c}) => c as tf.Tensor,
+      road: drives.harmonic({amplitude: 0.05, frequency}),
+    });
     const run = (c: number): Float64Array => {
       const path = simulate(
         system,

@@ -1,11 +1,11 @@
 /**
  * A scheme from outside whose stages are linear equations: the Rosenbrock method ROS2 (Verwer, Spee, Blom &
  * Hundsdorfer, SIAM J. Sci. Comput. 20, 1999), γ = 1 + 1/√2. Products with the Jacobian of the system are
- * `derivativeAlong`. Everything here is public.
+ * `traced.derivativeAlong`. Everything here is public.
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {adaptive, defineScheme, derivativeAlong, ode, simulate, type StepPoint} from '../../lib/index.js';
+import {adaptive, defineScheme, ode, simulate, traced, type StepPoint} from '../../lib/index.js';
 
 const gamma = 1 + Math.SQRT1_2;
 const rateAt = (y: tf.Tensor, {t, rate}: StepPoint): tf.Tensor => rate({y}, t).y;
@@ -24,7 +24,7 @@ const ros2 = defineScheme({
         k,
         tf.mul(
           tf.mul(h, gamma),
-          derivativeAlong(({y}) => rateAt(y, at), {y: x.y}, {y: k}),
+          traced.derivativeAlong(({y}) => rateAt(y, at), {y: x.y}, {y: k}),
         ),
       );
     return {

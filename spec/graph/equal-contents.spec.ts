@@ -1,16 +1,8 @@
 /** Programs that differ in the contents of large or structured constants alone: each run has its own numbers. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {
-  constantTensor,
-  explicitEuler,
-  gaussLegendre,
-  kvaerno5,
-  ode,
-  radauIIA5,
-  sdirk2,
-  simulate,
-} from '../../lib/index.js';
+import {explicitEuler, gaussLegendre, kvaerno5, ode, radauIIA5, sdirk2, simulate} from '../../lib/index.js';
+import {constantTensor} from '../../lib/trace/trace.js';
 import type {Scheme} from '../../lib/index.js';
 import {slow} from '../tiers.js';
 

@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
-import {damper, drivenBy, harmonic, ramp, spring} from '../../models/index.js';
+import {damper, drivenBy, spring} from '../../models/index.js';
+import {harmonic, ramp} from '../../models/drive.js';
 import {valueOf} from './evaluate.js';
 
 describe('loads', () => {

@@ -10,7 +10,6 @@ import {
   doublePendulum,
   drivenBy,
   gravity,
-  harmonic,
   mechanicalEnergy,
   mlp,
   springMesh,
@@ -18,10 +17,10 @@ import {
   neuralForce,
   neuralPotential,
   pendulum,
-  ramp,
   rayleigh,
   spring,
 } from '../../models/index.js';
+import {harmonic, ramp} from '../../models/drive.js';
 import {cables, contacts, planeContact, distanceConstraints} from '../../models/links.js';
 import {coulomb, stribeck} from '../../models/friction.js';
 import {dampers, springs} from '../../models/springs.js';

@@ -1,8 +1,10 @@
 /** Flows: the logarithm of the determinant against closed forms and the Jacobian of the whole map, Hutchinson's estimate against it. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {derivativeAlong, OptionError, ShapeError, simulate, TraceError, tsit5} from '../../lib/index.js';
-import {flow, logNormal, mlp, rademacher} from '../../models/index.js';
+import {OptionError, ShapeError, simulate, TraceError, tsit5} from '../../lib/index.js';
+import {derivativeAlong} from '../../lib/trace/differentials.js';
+import {mlp} from '../../models/index.js';
+import {flow, logNormal, rademacher} from '../../models/flow.js';
 import {slow} from '../tiers.js';
 
 const size = 3;

@@ -10,17 +10,16 @@ import {
   doublePendulum,
   drivenBy,
   gravity,
-  harmonic,
   mlp,
   springMesh,
   neuralDissipation,
   neuralForce,
   neuralPotential,
   pendulum,
-  ramp,
   rayleigh,
   spring,
 } from '../../models/index.js';
+import {harmonic, ramp} from '../../models/drive.js';
 import {coulomb, stribeck} from '../../models/friction.js';
 import {dampers, springs} from '../../models/springs.js';
 import {draw, slope, stream} from '../simulate/numbers.js';

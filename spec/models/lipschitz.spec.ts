@@ -2,7 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {brownianPath, mechanics, OptionError, simulate, trapezoid} from '../../lib/index.js';
-import {layersModel, lipschitz, lipschitzBound, mlp, type Mlp} from '../../models/index.js';
+import {mlp, type Mlp} from '../../models/index.js';
+import {layersModel} from '../../models/mlp-layers.js';
+import {lipschitz, lipschitzBound} from '../../models/lipschitz.js';
 import {slow} from '../tiers.js';
 
 /** The network with weights so many times as large. */

@@ -11,16 +11,9 @@ import {expect} from 'chai';
 import type {ForceTerm, NumericParams, Params} from '../../lib/index.js';
 import {DataError, implicitMidpoint, mechanics, OptionError, simulate} from '../../lib/index.js';
 import type {Activation, Network} from '../../models/index.js';
-import {
-  layersModel,
-  mechanicalEnergy,
-  mlp,
-  mlpOfLayers,
-  neuralDissipation,
-  neuralForce,
-  neuralPotential,
-} from '../../models/index.js';
-import {modelFiles} from '../../training/index.js';
+import {mechanicalEnergy, mlp, neuralDissipation, neuralForce, neuralPotential} from '../../models/index.js';
+import {layersModel, mlpOfLayers} from '../../models/mlp-layers.js';
+import {modelFiles} from '../../training/train/model-files.js';
 import {draw, stream} from '../simulate/numbers.js';
 import {gradientOf, valueOf} from './evaluate.js';
 import {slow} from '../tiers.js';

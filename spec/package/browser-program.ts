@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {implicitMidpoint, simulate} from '../../lib/index.js';
 import {chain, mlp, neuralForce} from '../../models/index.js';
-import {lineChart, readTable} from '../../training/index.js';
+import {readTable} from '../../training/index.js';
+import {lineChart} from '../../training/report/plot.js';
 
 export interface Answer {
   readonly engines: readonly string[];

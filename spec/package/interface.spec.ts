@@ -31,11 +31,16 @@ describe('the interface', function () {
   });
 
   it('exports no more names than were decided on', () => {
-    // A name that a user neither writes nor reads belongs to internal.ts, or to no entry at all.
-    const names = sources.flatMap(exportsOf).map(aliased);
-    const values = names.filter(symbol => (symbol.flags & ts.SymbolFlags.Value) !== 0).length;
-    expect(values, 'values').to.be.at.most(235);
-    expect(names.length - values, 'types').to.be.at.most(240);
+    // A name that a user neither writes nor reads belongs to internal.ts, or to no entry at all. What two entries export
+    // counts once, and a group such as `export * as shapes` is one name.
+    const all = new Map<ts.Symbol, boolean>();
+    for (const symbol of sources.flatMap(exportsOf)) {
+      const onlyType = (symbol.declarations ?? []).some(node => ts.isTypeOnlyExportDeclaration(node));
+      all.set(aliased(symbol), !onlyType && (aliased(symbol).flags & ts.SymbolFlags.Value) !== 0);
+    }
+    const values = [...all.values()].filter(isValue => isValue).length;
+    expect(values, 'values').to.be.at.most(200);
+    expect(all.size - values, 'types').to.be.at.most(240);
   });
 
   it('documents everything it exports', () => {

@@ -4,20 +4,10 @@ import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
 import {explicitEuler, mechanics, ode, OptionError, simulate} from '../../lib/index.js';
 import {chain} from '../../models/index.js';
-import {
-  display,
-  energyPlot,
-  figure,
-  jacobianPattern,
-  lossCurve,
-  lossLandscape,
-  phasePortrait,
-  plot,
-  residualPlot,
-  show,
-  sparsityPlot,
-  workPrecision,
-} from '../../plot/index.js';
+import {display, figure, jacobianPattern, plot, show} from '../../plot/index.js';
+import {energyPlot, lossCurve, phasePortrait, residualPlot, workPrecision} from '../../plot/charts.js';
+import {lossLandscape} from '../../plot/landscape.js';
+import {sparsityPlot} from '../../plot/jacobian-pattern.js';
 import {elementsOf} from '../training/well-formed.js';
 
 const system = chain({count: 3, stiffness: 40});

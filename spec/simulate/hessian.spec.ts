@@ -11,7 +11,6 @@ import {
   bdf2,
   bilateral,
   compliant,
-  constantTensor,
   elements,
   event,
   forwardSensitivity,
@@ -39,6 +38,7 @@ import {
   unrolledAdjoint,
   verlet,
 } from '../../lib/index.js';
+import {constantTensor} from '../../lib/trace/trace.js';
 import {doubleEngines} from './engines.js';
 import {difference, dot, moved, norm, order, relative, slope} from './numbers.js';
 import type {Recipe, Sample} from './random.js';

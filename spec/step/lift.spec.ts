@@ -6,12 +6,12 @@ import {
   generalizedAlpha,
   implicitMidpoint,
   kvaerno5,
-  lifted,
   mechanics,
   newmark,
   radauIIA5,
   simulate,
 } from '../../lib/index.js';
+import {lifted} from '../../lib/trace/lifted.js';
 import {largest} from '../simulate/numbers.js';
 import {slow} from '../tiers.js';
 

@@ -5,7 +5,8 @@ import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {expect} from 'chai';
 import {OptionError} from '../../lib/index.js';
-import {fitSweep, indexed, local, openStore} from '../../sweep/index.js';
+import {fitSweep, openStore} from '../../sweep/index.js';
+import {indexed, local} from '../../sweep/local.js';
 import {
   bootstrap,
   crossValidate,

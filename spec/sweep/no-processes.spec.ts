@@ -4,9 +4,10 @@ import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {expect} from 'chai';
 import {OptionError} from '../../lib/index.js';
-import {bullmq, clusterScripts, collect, fitSweep, local, sweep, writePage, type Engine} from '../../sweep/index.js';
+import {clusterScripts, collect, fitSweep, sweep, writePage, type Engine} from '../../sweep/index.js';
+import {bullmq} from '../../sweep/bullmq.js';
 import {Store} from '../../sweep/store.js';
-import {inFlight} from '../../sweep/local.js';
+import {inFlight, local} from '../../sweep/local.js';
 import {findTask, jobOf} from '../../sweep/task.js';
 
 const module = new URL('./tasks/oscillator.ts', import.meta.url);

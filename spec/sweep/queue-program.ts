@@ -1,5 +1,6 @@
 /** One process of a queue, for tests that kill it: a worker, or the program that waits for the results. */
-import {bullmq, openStore, startWorker, sweep} from '../../sweep/index.js';
+import {openStore, startWorker, sweep} from '../../sweep/index.js';
+import {bullmq} from '../../sweep/bullmq.js';
 import {grid, linspace} from '../../sweep/cases.js';
 
 const [role, port, store, count, ms] = process.argv.slice(2);

@@ -7,9 +7,6 @@ import {expect} from 'chai';
 import {OptionError} from '../../lib/index.js';
 import {canonical} from '../../sweep/canonical.js';
 import {
-  bullmq,
-  indexed,
-  local,
   openStore,
   startWorker,
   sweep,
@@ -18,6 +15,8 @@ import {
   type Row,
   type Sweep,
 } from '../../sweep/index.js';
+import {bullmq} from '../../sweep/bullmq.js';
+import {indexed, local} from '../../sweep/local.js';
 import {grid, linspace} from '../../sweep/cases.js';
 import {clientOptions, queued, unqueued} from '../../sweep/queue.js';
 import {findTask, jobOf} from '../../sweep/task.js';

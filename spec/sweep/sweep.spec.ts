@@ -4,16 +4,8 @@ import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {expect} from 'chai';
 import {DataError, OptionError} from '../../lib/index.js';
-import {
-  collect,
-  indexed,
-  local,
-  openStore,
-  successiveHalving,
-  sweep,
-  type Row,
-  type SweepProgress,
-} from '../../sweep/index.js';
+import {collect, openStore, successiveHalving, sweep, type Row, type SweepProgress} from '../../sweep/index.js';
+import {indexed, local} from '../../sweep/local.js';
 import {grid, linspace} from '../../sweep/cases.js';
 import {sweepPage} from '../../sweep/page.js';
 import {canonical} from '../../sweep/canonical.js';

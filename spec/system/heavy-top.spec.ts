@@ -7,7 +7,6 @@ import {
   bilateral,
   equilibrium,
   forwardSensitivity,
-  freeBodies,
   gaussLegendre,
   generalizedAlpha,
   implicitAdjoint,
@@ -15,6 +14,7 @@ import {
   implicitMidpoint,
   mechanics,
   newmark,
+  quaternions,
   radauIIA5,
   sdirk2,
   simulate,
@@ -30,7 +30,7 @@ describe('a heavy top held at its point', () => {
   const c = [0.1, 0.05, 0.6];
   const held = mechanics({
     mass: [m, m, m, ...J],
-    kinematics: freeBodies(),
+    kinematics: quaternions.freeBodies(),
     forces: ({v}) => tf.concat([tf.tensor1d([0, 0, -m * g]), gyroscopic(J, tf.slice(v, [3], [3]))]),
     constraints: [bilateral(({q}) => tf.sub(tf.slice(q, [0], [3]), rotate(tf.slice(q, [3], [4]), tf.tensor1d(c))))],
   });
@@ -99,7 +99,7 @@ describe('a heavy top held at its point', () => {
   ];
   const driven = mechanics<{k: tf.Tensor}>({
     mass: [m, m, m, ...J],
-    kinematics: freeBodies(),
+    kinematics: quaternions.freeBodies(),
     forces: ({q, v, params}) =>
       tf.concat([
         tf.mul(tf.neg(params.k), tf.slice(q, [0], [3])),

@@ -6,7 +6,6 @@ import {
   batch,
   bilateral,
   compliant,
-  constantTensor,
   equilibrium,
   event,
   explicitEuler,
@@ -24,6 +23,7 @@ import {
   simulate,
   trapezoid,
 } from '../../lib/index.js';
+import {constantTensor} from '../../lib/trace/trace.js';
 import {slow} from '../tiers.js';
 
 const t = [0, 0.3, 1, 1.2, 2.5];

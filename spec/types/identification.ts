@@ -1,7 +1,8 @@
 /** What the compiler knows of an identification: the names of its estimates, and which of them are numbers. Compiled by types.spec.ts; nothing here runs. */
 import * as tf from '@tensorflow/tfjs';
 import {mechanics, ode, type ForceAt} from 'stiffgrad';
-import {bounded, fixed, free, freeTree, identify, positive, signal, type Identification, type IdentificationProblem} from 'stiffgrad/training';
+import {bounded, fixed, free, identify, positive, signal, type Identification, type IdentificationProblem} from 'stiffgrad/training';
+import {freeTree} from '../../training/identify/parameter-trees.js';
 
 const system = mechanics({mass: 1, forces: ({q, params: {k, push}}: ForceAt<{k: tf.Tensor; push: tf.Tensor}>) => tf.add(push, tf.mul(k, q))});
 const data = {t: [0, 1], q: [0, 1]};

@@ -41,7 +41,7 @@ import {solveTransposed} from './roots.js';
 /** A value, or a function of the parameters' values that returns it. */
 export type FromEstimates<T extends Parameters, V> = V | ((values: Estimates<T>) => V);
 
-/** A problem of `identifyByInnovations`: parameters, and noise that depends on them, to be estimated from records. */
+/** A problem of `kalman.identify`: parameters, and noise that depends on them, to be estimated from records. */
 export interface InnovationsProblem<
   T extends Parameters = Parameters,
   S extends AnySystem = System,
@@ -80,7 +80,7 @@ export interface InnovationsIteration {
   readonly values: {readonly [name: string]: Float64Array};
 }
 
-/** The result of `identifyByInnovations`. */
+/** The result of `kalman.identify`. */
 export interface InnovationsFit<T extends Parameters = Parameters> {
   readonly estimate: Estimates<T>;
   /** From the expected information; infinite for parameters that the data do not determine. */
@@ -200,13 +200,13 @@ class Likelihood {
   private readonly series: readonly Series[];
 
   constructor(private readonly problem: InnovationsProblem) {
-    requireFilterOptions(problem, known, 'identifyByInnovations');
+    requireFilterOptions(problem, known, 'kalman.identify');
     const {data, parameters, inputs} = problem;
     requireParameters(parameters);
     this.bindings = Object.entries(parameters).map(([name, parameter]) => ({name, key: name, parameter}));
     this.space = new ParameterSpace(parameters);
     if (this.space.size === 0)
-      throw new OptionError('no-parameters', 'identifyByInnovations: every parameter is fixed; use kalman.filter.');
+      throw new OptionError('no-parameters', 'kalman.identify: every parameter is fixed; use kalman.filter.');
     const records = list.test(data) ? (data as readonly MeasuredRecord[]) : [data as MeasuredRecord];
     const values = this.space.values(this.space.start);
     this.series = records.map((given, i) => {
@@ -226,7 +226,7 @@ class Likelihood {
     try {
       return this.point(start, this.passes(start));
     } catch (error) {
-      throw isFailedSimulation(error) ? prefixed(error, 'identifyByInnovations: the guess cannot be simulated') : error;
+      throw isFailedSimulation(error) ? prefixed(error, 'kalman.identify: the guess cannot be simulated') : error;
     }
   }
 
@@ -267,7 +267,7 @@ class Likelihood {
         root: covarianceRoot(of(initialCovariance), motion.blocks, 'initialCovariance'),
         noise: noiseRoot(of(processNoise), motion.blocks),
         measurement: measurementCovariance(of(measurementNoise), record),
-        transform: transformOf(method, 'identifyByInnovations'),
+        transform: transformOf(method, 'kalman.identify'),
       };
     });
   }

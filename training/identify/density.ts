@@ -5,8 +5,8 @@
  * Annals of Economic and Social Measurement 3, 1974).
  */
 import * as tf from '@tensorflow/tfjs';
-import {compilePrograms, OptionError, ShapeError} from '../../lib/index.js';
-import type {Executable} from '../../lib/internal.js';
+import {OptionError, ShapeError} from '../../lib/index.js';
+import {type Executable, compilePrograms} from '../../lib/internal.js';
 import {callable, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
 import {densityNoise, white, type Noise} from './noise.js';
 import type {Parameters} from './parameters.js';

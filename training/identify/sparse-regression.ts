@@ -37,7 +37,7 @@ const regressionProblem = {
   maxIterations: optional(countCheck),
 };
 
-/** The argument of `sparseRegression`. @interface */
+/** The argument of `sindy.fit`. @interface */
 export type SparseRegressionProblem = Options<typeof regressionProblem>;
 
 /** The terms of one target. */
@@ -68,17 +68,17 @@ export interface FoundTerms {
  *   fewer samples than features
  */
 export function sparseRegression(problem: SparseRegressionProblem): {readonly [target: string]: FoundTerms} {
-  const read = readOptions(problem, regressionProblem, 'sparseRegression');
+  const read = readOptions(problem, regressionProblem, 'sindy.fit');
   const {features, targets, threshold, share} = read;
   if ((threshold === undefined) === (share === undefined))
-    throw new OptionError('missing-option', 'sparseRegression needs one of threshold and share.');
-  const columns = columnsOf(features, 'sparseRegression: features');
-  const wanted = columnsOf(targets, 'sparseRegression: targets');
+    throw new OptionError('missing-option', 'sindy.fit needs one of threshold and share.');
+  const columns = columnsOf(features, 'sindy.fit: features');
+  const wanted = columnsOf(targets, 'sindy.fit: targets');
   const samples = requireAlike([...columns, ...wanted]);
   if (columns.length === 0 || samples < columns.length)
     throw new DataError(
       'too-few-samples',
-      `sparseRegression: ${samples} samples for ${columns.length} features; give at least one feature, and at least `
+      `sindy.fit: ${samples} samples for ${columns.length} features; give at least one feature, and at least `
         + 'as many samples as features.',
     );
   return Object.fromEntries(wanted.map(({key, values}) => [key, found(columns, values, read)]));

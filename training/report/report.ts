@@ -400,7 +400,7 @@ function unitText(unit: string | undefined): Content {
 }
 
 function check(report: Report): void {
-  const {fits, correlation} = readOptions(report, reportSchema, 'renderReport', 'bad-option');
+  const {fits, correlation} = readOptions(report, reportSchema, 'reports.page', 'bad-option');
   for (const {name, t, measured, simulated} of fits) {
     if (t.length === 0 || t.length !== measured.length || t.length !== simulated.length) {
       throw new OptionError(

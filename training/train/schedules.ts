@@ -17,7 +17,7 @@ const exponentialOptions = {rate: positive, factor: positive, every: positive, s
 
 /** rate · factor^(step / every): by `factor` every `every` steps, continuously or, with `stairs`, at once. */
 export function exponentialDecay(spec: Options<typeof exponentialOptions>): Schedule {
-  const {rate, factor, every, stairs} = readOptions(spec, exponentialOptions, 'exponentialDecay');
+  const {rate, factor, every, stairs} = readOptions(spec, exponentialOptions, 'schedules.exponential');
   return ({step}) => rate * factor ** (stairs ? Math.floor(step / every) : step / every);
 }
 
@@ -28,7 +28,7 @@ const cosineOptions = {rate: positive, least: optional(nonNegative, 0), warmup: 
  * `warmup` steps in which the rate rises linearly from 0 (Goyal et al., Accurate, Large Minibatch SGD, 2017).
  */
 export function cosineDecay(spec: Options<typeof cosineOptions>): Schedule {
-  const {rate, least, warmup} = readOptions(spec, cosineOptions, 'cosineDecay');
+  const {rate, least, warmup} = readOptions(spec, cosineOptions, 'schedules.cosine');
   return ({step, steps}) => {
     if (step < warmup) return (rate * (step + 1)) / warmup;
     const share = Math.min(1, (step - warmup) / Math.max(1, steps - warmup));

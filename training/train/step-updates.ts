@@ -1,7 +1,6 @@
 /** Updates of a training step by a gradient: a compiled update rule, or a line search. */
 import * as tf from '@tensorflow/tfjs';
-import type {Executable} from '../../lib/internal.js';
-import {compilePrograms} from '../../lib/index.js';
+import {type Executable, compilePrograms} from '../../lib/internal.js';
 import {StiffgradError} from '../../lib/errors.js';
 import type {CostPoint} from '../identify/iteration.js';
 import type {Pair} from '../identify/lbfgs.js';

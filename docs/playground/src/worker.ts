@@ -73,7 +73,7 @@ function curve(
   const t = run.values('t');
   const simulated = run.values(series);
   const column = (all: ArrayLike<number>, k: number): number[] => Array.from(all).filter((_, i) => i % width === k);
-  return training.lineChart({
+  return training.reports.lineChart({
     title,
     x: {label: 'time', unit: timeUnit},
     y: {label: series},
@@ -141,8 +141,8 @@ async function fitted(code: string, csv: string, width: number): Promise<Answer>
   const best = simulated(model, problem, fit.estimate);
   const pictures = [
     () => residuals(model, data, fit.trajectory, width),
-    () => plots.lossCurve(fit, {width}),
-    () => plots.phasePortrait(best, {width: Math.min(420, width)}),
+    () => plots.charts.loss(fit, {width}),
+    () => plots.charts.phase(best, {width: Math.min(420, width)}),
     () =>
       plots
         .animate(best, {
@@ -177,7 +177,7 @@ function residuals({timeUnit = ''}: ModelFile, data: Data, run: lib.Trajectory<l
   const values = flat(data[series]);
   const width = values.length / data.t.length;
   const first = (all: ArrayLike<number>): number[] => Array.from(all).filter((_, i) => i % width === 0);
-  return plots.residualPlot(
+  return plots.charts.residuals(
     {
       t: data.t,
       measured: first(values),
@@ -205,8 +205,8 @@ function rowsOf(values: object, errors?: object): Row[] {
     const widths = spread === undefined ? [] : typeof spread === 'number' ? [spread] : flat(spread as number[]);
     return numbers.map((number, i) => ({
       name: numbers.length === 1 ? name : `${name}[${i}]`,
-      value: training.numberText(number, 5),
-      error: widths[i] === undefined ? '' : training.numberText(widths[i], 2),
+      value: training.reports.numberText(number, 5),
+      error: widths[i] === undefined ? '' : training.reports.numberText(widths[i], 2),
     }));
   });
 }
@@ -244,13 +244,13 @@ function shown(
   const {label, min, max, unit} = sliders[k];
   const step = MOVE * (max - min);
   const side = (sign: number): Float64Array => value.map((y, i) => y + sign * step * slopes[k][i]);
-  const amount = `${training.numberText(step, 2)} ${unit}`.trim();
+  const amount = `${training.reports.numberText(step, 2)} ${unit}`.trim();
   // A tangent that grows without bound is not to flatten the curve.
   const [low, high] = [Math.min(...value), Math.max(...value)];
   const room = 0.5 * (high - low || 1);
   const result: Answer = {
     kind: 'scene',
-    curve: training.lineChart({
+    curve: training.reports.lineChart({
       width,
       title: `${title}: ${what.label}`,
       x: {label: 'time', unit: 's'},
@@ -261,7 +261,7 @@ function shown(
         {name: what.label, x: t, y: value, color: 0},
       ],
     }),
-    gradient: training.lineChart({
+    gradient: training.reports.lineChart({
       width,
       title: 'What each slider does: parameter × derivative',
       x: {label: 'time', unit: 's'},
@@ -274,8 +274,10 @@ function shown(
       })),
     }),
     motion: drawn(() => plots.animate(trajectory, {params: values, title}).svg({width: Math.min(420, width)})).join(''),
-    sentence: `${training.numberText(t.length - 1, 5)} steps. At the end, ${sliders
-      .map(({label: of}, i) => `∂/\u2060∂${of.toLowerCase()} = ${training.numberText(slopes[i][t.length - 1], 3)}`)
+    sentence: `${training.reports.numberText(t.length - 1, 5)} steps. At the end, ${sliders
+      .map(
+        ({label: of}, i) => `∂/\u2060∂${of.toLowerCase()} = ${training.reports.numberText(slopes[i][t.length - 1], 3)}`,
+      )
       .join(', ')}.`,
   };
   trajectory.dispose();

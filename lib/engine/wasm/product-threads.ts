@@ -53,9 +53,10 @@ export function getThreadsCount(): number {
 /**
  * Sets the number of threads, including this one, for large matrix products; default 1, only this thread. Results are
  * the same to the bit. Programs compiled for more threads continue with the available ones.
+ * @returns the number in use: 1 if threads cannot share memory here
  * @throws OptionError 'bad-threads'
  */
-export function setThreadsCount(threads: number): void {
+export function setThreadsCount(threads: number): number {
   if (!Number.isInteger(threads) || threads < 1 || threads > mostThreads)
     throw new OptionError(
       'bad-threads',
@@ -65,6 +66,7 @@ export function setThreadsCount(threads: number): void {
   count = threads;
   crew?.end();
   crew = undefined;
+  return getThreadsCount();
 }
 
 /** A thread as far as it is used: one of Node's or of a page. */

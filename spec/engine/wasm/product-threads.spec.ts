@@ -7,19 +7,10 @@ import {execFileSync} from 'node:child_process';
 import {createRequire} from 'node:module';
 import type {Worker as NodeWorker} from 'node:worker_threads';
 import * as tf from '@tensorflow/tfjs';
-import {
-  batch,
-  batchAsync,
-  getThreadsCount,
-  implicitMidpoint,
-  ode,
-  rk4,
-  setThreadsCount,
-  simulate,
-} from '../../../lib/index.js';
+import {batch, batchAsync, implicitMidpoint, ode, rk4, setThreadsCount, simulate} from '../../../lib/index.js';
 import {input, matMul} from '../../../lib/graph/build.js';
 import type {Graph} from '../../../lib/graph/node.js';
-import {partsByOthers} from '../../../lib/engine/wasm/product-threads.js';
+import {partsByOthers, getThreadsCount} from '../../../lib/engine/wasm/product-threads.js';
 import {helperText, place} from '../../../lib/engine/wasm/product-helper.js';
 import type {WasmEngine, WasmExecutable} from '../../../lib/engine/wasm/wasm.js';
 import {wasm, wasmSingle} from '../../../lib/engine/wasm/wasm.js';

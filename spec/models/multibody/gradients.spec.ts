@@ -2,15 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {gaussLegendre, implicitMidpoint, OptionError, simulate} from '../../../lib/index.js';
-import {
-  jointFriction,
-  logCholesky,
-  logCholeskyOf,
-  multibody,
-  revolute,
-  springDamper,
-  universal,
-} from '../../../models/index.js';
+import {jointFriction, multibody, revolute, springDamper, universal} from '../../../models/index.js';
+import {logCholesky, logCholeskyOf} from '../../../models/multibody/inertia.js';
 import {identify, positive} from '../../../training/index.js';
 import {largest, slope, stream} from '../../simulate/numbers.js';
 import {valueOf} from '../evaluate.js';

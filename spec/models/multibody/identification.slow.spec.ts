@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, moreau, simulate, type Params} from '../../../lib/index.js';
-import {jointFriction, logCholesky, logCholeskyOf, multibody, revolute, rigidContact} from '../../../models/index.js';
+import {jointFriction, multibody, revolute, rigidContact} from '../../../models/index.js';
+import {logCholesky, logCholeskyOf} from '../../../models/multibody/inertia.js';
 import {plane, sphere} from '../../../models/multibody/shapes.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {free, identify, positive} from '../../../training/index.js';

@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {mechanics, ode} from '../../../lib/index.js';
-import {bounded, fixed, free, identifyByInnovations, positive} from '../../../training/index.js';
+import {bounded, fixed, free, positive} from '../../../training/index.js';
+import {identifyByInnovations} from '../../../training/estimate/innovations.js';
 import {kalmanFilter} from '../../../training/estimate/kalman.js';
 import {unscented} from '../../../training/estimate/linearization.js';
 import {gaussian} from '../../../training/data/noise.js';

@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode} from '../../../lib/index.js';
-import {identifyByInnovations, positive} from '../../../training/index.js';
+import {positive} from '../../../training/index.js';
+import {identifyByInnovations} from '../../../training/estimate/innovations.js';
 
 describe('identifyByInnovations, of a known level', () => {
   it('estimates the variance of the noise by the mean square', async () => {

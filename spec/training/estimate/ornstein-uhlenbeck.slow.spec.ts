@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {brownianPath, ode, sde, simulate, sra1} from '../../../lib/index.js';
-import {identifyByInnovations, positive} from '../../../training/index.js';
+import {positive} from '../../../training/index.js';
+import {identifyByInnovations} from '../../../training/estimate/innovations.js';
 
 const [rate, drive, noise] = [1.5, 0.8, 0.2];
 const interval = 1 / 8;

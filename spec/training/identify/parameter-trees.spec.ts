@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, OptionError, rk4} from '../../../lib/index.js';
-import {estimatedTree, fitTask, free} from '../../../training/index.js';
+import {fitTask, free} from '../../../training/index.js';
+import {estimatedTree} from '../../../training/identify/parameter-trees.js';
 import {posteriorCharts} from '../../../training/estimate/posterior-page.js';
 
 describe('parts of a fit', () => {

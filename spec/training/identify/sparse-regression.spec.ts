@@ -3,13 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {brownianPath, DataError, ode, OptionError, rk4, ShapeError, simulate} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
-import {
-  differences,
-  polynomials,
-  sparseRegression,
-  type Columns,
-  type SparseRegressionProblem,
-} from '../../../training/index.js';
+import {type Columns, type SparseRegressionProblem} from '../../../training/index.js';
+import {differences, polynomials, sparseRegression} from '../../../training/identify/sparse-regression.js';
 import {slow} from '../../tiers.js';
 
 const names = ['x', 'y', 'z'] as const;
@@ -122,7 +117,7 @@ describe('identify: sparse regression', () => {
     const rows = x.map(value => [value, value]);
     const regress = (features: Columns): unknown => sparseRegression({features, targets: {x}, threshold: 0});
     for (const [of, name] of [
-      [regress, 'sparseRegression: features'],
+      [regress, 'sindy.fit: features'],
       [(columns: Columns): unknown => polynomials(columns, 2), 'polynomials: variables'],
     ] as const) {
       expect(() => of({rows})).to.throw(ShapeError, `${name}.rows has shape [4, 2]; give one number per sample`);

@@ -1,6 +1,6 @@
 /** Charts that reports and `plot` share: what they draw, as data. */
 import {expect} from 'chai';
-import {lineChart} from '../../../training/index.js';
+import {lineChart} from '../../../training/report/plot.js';
 import {historyChart, residualChart} from '../../../training/report/charts.js';
 
 describe('charts as data', () => {

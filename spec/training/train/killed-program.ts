@@ -8,7 +8,8 @@ import {createHash} from 'node:crypto';
 import * as tf from '@tensorflow/tfjs';
 import {implicitMidpoint, mechanics, simulate} from '../../../lib/index.js';
 import {mlp, neuralForce, spring} from '../../../models/index.js';
-import {adam, exponentialDecay, train, trainingStep} from '../../../training/index.js';
+import {adam, train, trainingStep} from '../../../training/index.js';
+import {exponentialDecay} from '../../../training/train/schedules.js';
 
 const [directory, epochs, way] = process.argv.slice(2);
 const stiffness = tf.variable(tf.scalar(3));

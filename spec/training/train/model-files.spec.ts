@@ -5,7 +5,7 @@ import path from 'node:path';
 import type * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {DataError} from '../../../lib/index.js';
-import {modelFiles} from '../../../training/index.js';
+import {modelFiles} from '../../../training/train/model-files.js';
 import {slow} from '../../tiers.js';
 
 describe('model files', () => {

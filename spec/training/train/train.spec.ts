@@ -16,7 +16,9 @@ import {
 } from '../../../lib/index.js';
 import {spring} from '../../../models/index.js';
 import * as training from '../../../training/index.js';
-import {cosineDecay, exponentialDecay, segments, train} from '../../../training/index.js';
+import {train} from '../../../training/index.js';
+import {cosineDecay, exponentialDecay} from '../../../training/train/schedules.js';
+import {segments} from '../../../training/train/segments.js';
 import type {Metrics, TrainingProblem, TrainingProgress} from '../../../training/index.js';
 import {trainingReport} from '../../../training/train/training-report.js';
 import {renderReport} from '../../../training/report/report.js';
@@ -313,7 +315,10 @@ describe('train', () => {
     expect([cosine(at(0)), cosine(at(9)), cosine(at(10)), cosine(at(60)), cosine(at(110))]).to.deep.equal([
       0.2, 2, 2, 1.5, 1,
     ]);
-    expect(() => exponentialDecay({rate: 1, factor: 0, every: 1})).to.throw(OptionError, /factor must be a positive number, not 0/);
+    expect(() => exponentialDecay({rate: 1, factor: 0, every: 1})).to.throw(
+      OptionError,
+      /factor must be a positive number, not 0/,
+    );
   });
 
   describe('refuses', () => {
@@ -412,7 +417,7 @@ describe('misspelt options', () => {
     ['cosineDecay', () => cosineDecay({rate: 1, warmUps: 3} as never), /Did you mean 'warmup'/],
     ['segments', () => segments({t}, {length: 2, strid: 1} as never), /Did you mean 'stride'/],
     ['readTable', () => training.readTable('none.csv', {mising: 'nan'} as never), /Did you mean 'missing'/],
-    ['tableChunks', () => training.tableChunks('none.csv', {row: 3} as never).next(), /Did you mean 'rows'/],
+    ['tableChunks', () => training.files.tableChunks('none.csv', {row: 3} as never).next(), /Did you mean 'rows'/],
     [
       'checkpoint',
       () => train(problem({checkpoint: {directory: 'none', every: 1, kep: 3} as never})),

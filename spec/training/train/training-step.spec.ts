@@ -9,7 +9,9 @@ import {adaptive, ode, OptionError, simulate, StiffgradError, tsit5} from '../..
 import type {ObjectiveAt, Params} from '../../../lib/index.js';
 import {Calls} from '../../../lib/simulate/loss-call.js';
 import {mlp} from '../../../models/index.js';
-import {adam, adamW, cosineDecay, exponentialDecay, lbfgs, sgd, train, trainingStep} from '../../../training/index.js';
+import {adam, lbfgs, train, trainingStep} from '../../../training/index.js';
+import {adamW, sgd} from '../../../training/train/update-rules.js';
+import {cosineDecay, exponentialDecay} from '../../../training/train/schedules.js';
 import type {StepState, TrainingStepOptions, UpdateRule} from '../../../training/index.js';
 import type {StepInputs} from '../../../training/train/step-gradients.js';
 import {slow} from '../../tiers.js';

@@ -1,0 +1,2 @@
+/** Further update rules for `trainingStep`, beside `adam`. */
+export {adamW, sgd} from './update-rules.js';
