@@ -1,6 +1,6 @@
 /**
  * Step length control. `constant` follows the grid of dt; `adaptive` keeps an estimate of each step's
- * error at a tolerance by a PI controller (history/step-lengths.ts).
+ * error at a tolerance by a PI controller (history/pid-controller.ts).
  */
 import {OptionError} from '../errors.js';
 import {

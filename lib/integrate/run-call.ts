@@ -1,6 +1,6 @@
 /**
  * A whole run and its way back in one memory: the programs of all its parts lie there, and the loops over the steps
- * (emit-step.ts, history/adaptive-text.ts) read and write one record, so that nothing is copied or set up between them.
+ * (emit-step.ts, history/emit-adaptive.ts) read and write one record, so that nothing is copied or set up between them.
  * The numbers are those of run.ts and adjoint/sweep-back.ts, to the bit. What is out of the ordinary ends the run,
  * which is then taken by those.
  */

@@ -58,7 +58,7 @@ describe('integrate: control flow is written once', () => {
   });
 
   it('the controller', () => {
-    const change = {file: 'history/step-lengths.ts', from: 'Math.max(error,', to: 'Math.max(9*error,'};
+    const change = {file: 'history/pid-controller.ts', from: 'Math.max(error,', to: 'Math.max(9*error,'};
     expect(changed(change, (is, was) => is[3] < was[3])).to.have.members(named('adaptive', 'explicit'));
   });
 

@@ -25,18 +25,18 @@ const LAYERS = {
     ],
   },
   newton: {
-    files: ['tolerances', 'noise', 'iteration', 'iteration-text', 'step-length'],
+    files: ['tolerances', 'residual-noise', 'iteration', 'emit-newton', 'step-length'],
     specs: [
       ...specs(
         'newton',
-        'noise simplified step-length descent iteration strategies solvers forms unsymmetric-mesh rounding',
+        'residual-noise simplified-newton step-length approximate-jacobian iteration strategies solvers forms unsymmetric-mesh rounding',
       ),
       ...specs('simulate', 'cancellation'),
     ],
   },
   adjoint: {
-    files: ['schedule', 'implicit', 'jacobian-factor', 'not-finite', 'within-step'],
-    specs: [...specs('adjoint', 'schedule gradient-not-finite'), ...specs('step', 'steady-matrix')],
+    files: ['schedule', 'implicit-pull', 'jacobian-factor', 'not-finite', 'dense-pull'],
+    specs: [...specs('adjoint', 'schedule gradient-not-finite'), ...specs('step', 'constant-matrix')],
   },
   linear: {
     files: ['refinement', 'lost-digits', 'sparse-ldlt', 'amd', 'pivots', 'equilibration', 'null-space'],
