@@ -58,7 +58,7 @@ export function adjointSystem(
   parameters: readonly Parameter[],
   direction: TimeDirection,
 ): AdjointSystem {
-  const own = new Layout(blocks.map(({name, shape}) => ({name, shape, of: partOf(system, {}, name)})));
+  const own = new Layout(blocks.map(({name, shape}) => ({name, shape, partOf: partOf(system, {}, name)})));
   const {graph, captured} = trace(
     at => {
       const params = typedTree(

@@ -372,7 +372,7 @@ function traceStart(
   const own = new Layout(
     context.userBlocks.map(({name, shape}) => {
       const of = partOf(system, formulation, name);
-      return {name, shape, of, derivative: derivativeOf(formulation, of ?? name)};
+      return {name, shape, partOf: of, derivative: derivativeOf(formulation, of ?? name)};
     }),
   );
   const held = isConstrained(system) && formulation.multipliers !== undefined;
