@@ -149,7 +149,6 @@ class SweepFactor implements JacobianFactor {
         executable,
         h: [h],
       } = this;
-      const rowName = (row: number): string => scheme.unknown.rowName(row);
       throw stepError({
         ...linearFailure(error),
         scheme,
@@ -157,7 +156,7 @@ class SweepFactor implements JacobianFactor {
         h,
         history: [],
         worst: [],
-        rowName,
+        layout: scheme.unknown,
       });
     }
   }

@@ -140,11 +140,10 @@ const regularization = 3e-8;
 function relieved(prepared: RunContext, attempt: (prepared: RunContext) => Run): Run {
   const run = attempt(prepared);
   const {error} = run;
-  const singular =
+  const rows =
     error instanceof SingularMatrixError && error.code === 'singular-step'
-      ? (error.data.rows as readonly string[])
+      ? (error.data.multipliers as readonly string[])
       : [];
-  const rows = singular.filter(row => /^(the (initial|first step's) )?lambda/.test(row));
   if (rows.length === 0) return run;
   requireScaledRows(prepared);
   return attempt({...prepared, redundancy: {regularization, rows}});

@@ -47,7 +47,7 @@ const isPlain = ({jacobian, hasTolerance, iterations, step, forcing, linear}: Ne
   jacobian === 'by-cost'
   && !hasTolerance
   && iterations === undefined
-  && step.name === 'full'
+  && step.isFull === true
   && forcing === undefined
   && !isMatrixFree(linear);
 

@@ -140,7 +140,7 @@ function solve(context: RunContext, counters: Counters): {readonly z: Float64Arr
       newton,
       history: iteration.history,
       worst: iteration.worstRows(5).map(({row, residual}) => ({name: rowName(row), residual})),
-      rowName,
+      layout: traced.unknown,
       cause: iteration.cause,
     });
   }

@@ -564,7 +564,7 @@ export class Stepper {
       newton: options.newton,
       history: iteration?.history ?? [],
       worst: this.worstRows(),
-      rowName: row => traced.unknown.rowName(row),
+      layout: traced.unknown,
       cause: (this.simplified ?? iteration)?.cause,
     });
   }

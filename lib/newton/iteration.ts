@@ -51,7 +51,7 @@ export function resolveJacobianUse(
   system: Pick<NonlinearSystem, 'expensiveJacobian'>,
 ): 'fresh' | 'chord' | 'auto' {
   // Damped steps start far from the root, truncated ones are counted in Jacobians.
-  const keep = system.expensiveJacobian === true && options.iterations === undefined && options.step.name === 'full';
+  const keep = system.expensiveJacobian === true && options.iterations === undefined && options.step.isFull === true;
   return options.jacobian !== 'by-cost' ? options.jacobian : keep ? 'auto' : 'fresh';
 }
 
@@ -59,7 +59,7 @@ export function resolveJacobianUse(
 export const isPlainNewton = (options: Newton, system: NonlinearSystem): boolean =>
   resolveJacobianUse(options, system) === 'fresh'
   && options.iterations === undefined
-  && options.step.name === 'full'
+  && options.step.isFull === true
   && options.forcing === undefined;
 
 /**
@@ -233,7 +233,7 @@ export class NewtonIteration {
       iterationLimit: options.iterations ?? options.maxIterations,
       truncated: options.iterations !== undefined,
       jacobian: this.jacobian,
-      damped: options.step.name !== 'full',
+      damped: options.step.isFull !== true,
       inexact: options.forcing !== undefined,
       hasFirstResidual: system.evaluateFirstResidual !== undefined,
       linearizedGuess: this.linearizedGuess,

@@ -12,6 +12,8 @@ export type Trial = (s: number) => number;
 /** Strategy for the length of a step; made by `full`, `subSteps` or `backtracking`. */
 export interface StepLength {
   readonly name: string;
+  /** It always takes the whole correction, so that Newton's method need not evaluate the merit and does not call `choose`. */
+  readonly isFull?: boolean;
   /**
    * Chooses s, leaving z and the residual at z − sΔ.
    * @param start ½‖F‖² at s = 0
@@ -27,6 +29,7 @@ export function full(): StepLength {
   return withRecipe(
     {
       name: 'full',
+      isFull: true,
       choose(trial) {
         trial(1);
         return 1;

@@ -3,7 +3,7 @@
  * way back read what the one before wrote (integrate/run-call.ts). The numbers are those of objective.ts, to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
-import {addTo, copyTo, setZero} from '../adjoint/add-to.js';
+import {addTo, setZero, store} from '../adjoint/add-to.js';
 import type {Executable} from '../engine/engine.js';
 import type {Vectors} from '../engine/vectors.js';
 import {MemoryError, StiffgradError} from '../errors.js';
@@ -233,7 +233,7 @@ export class LossCall {
     const {prepared, parts, handed, derive, series, sums} = this;
     const {run, loss, encoder, observe, values, gradient} = parts;
     if (!this.areFinite(values)) return undefined;
-    for (let i = 0; i < handed.length; i++) copyTo(handed[i].to, handed[i].from);
+    for (let i = 0; i < handed.length; i++) store(handed[i].to, handed[i].from);
     for (let i = 0; i < derive.length; i++) derive[i]();
     if (encoder !== undefined) {
       encoder.executable.run('value');

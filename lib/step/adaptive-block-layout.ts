@@ -10,18 +10,11 @@ const names = [
   't',
   'h',
   'stop',
-  /** Ends that `saveAt` counts. */
-  'boundaries',
-  // What was done: attempts, accepted steps as rows, saved states.
+  // What was done: attempts, and accepted steps as rows.
   'attempts',
   'rows',
-  'saved',
-  // What may be done: attempts, and the times to save that lie in `blockTimes`, with more to come or not.
+  /** Attempts that may be made. */
   'mostAttempts',
-  'times',
-  'moreTimes',
-  /** Every so many ends are saved; 0: none. */
-  'every',
   /** The relative tolerance, and how many components the error is estimated of. */
   'rtol',
   'judged',
@@ -36,43 +29,37 @@ export const controlIndex = Object.fromEntries(names.map((name, i) => [name, i])
   readonly [N in BlockNumber]: number;
 };
 
-/** A difference of two times this close is their rounding. */
-export const timeRoundoff = 16 * Number.EPSILON;
-
 /**
- * Beyond so many numbers a step takes so long that a call is not seen beside it (a spiral of 128 members, 256 numbers:
- * 1.02 of the time step by step). Fewer steps would do for the call, but a step whose saved states find no room is
- * taken again by the next one.
+ * Beyond so many numbers a step takes so long that a call is not seen beside it: a spiral of 128 members, 256 numbers, takes
+ * 1.02 of the time step by step.
  */
 const maxNumbers = 2 ** 15;
 
-/** Steps that a block holds, and saved states in them; 0 where steps are taken one by one. */
+/** Steps that a block holds; 0 where steps are taken one by one. */
 export const adaptiveBlockSteps = (size: number): number =>
   maxBlockSteps * (rowHeaderSize + 2 * size) <= maxNumbers ? maxBlockSteps : 0;
-
-const blockSize = (size: number): number => adaptiveBlockSteps(size) * (rowHeaderSize + 2 * size);
 
 /** Sizes of the buffers for forward steps. @param errorSize number of components with an error estimate */
 export function adaptiveBuffers(size: number, errorSize: number): {readonly [name: string]: number} {
   const room = adaptiveBlockSteps(size);
   return {
     x: size,
-    block: blockSize(size),
+    block: room * (rowHeaderSize + size),
     blockControl: names.length,
-    blockTheta: room,
-    blockAfter: room,
-    blockTimes: room,
     blockStiffness: room,
     blockAbsolute: errorSize,
     blockJudged: errorSize,
   };
 }
 
-/** Sizes of the buffers for the backward sweep; one row more holds the state that the last step ended at. */
+/**
+ * Sizes of the buffers for the backward sweep: rows, with the state that the last one ended at as one more, and cotangents of as many saved states as
+ * there are rows.
+ */
 export function timedBuffers(size: number): {readonly [name: string]: number} {
   const room = adaptiveBlockSteps(size);
   return {
-    block: blockSize(size) + rowHeaderSize + size,
+    block: room * (rowHeaderSize + 2 * size) + rowHeaderSize + size,
     blockTheta: room,
     blockAfter: 1 + room,
     blockCotangent: size,

@@ -234,7 +234,6 @@ export const buffers = {
   blockControl: {shape: 'any'},
   blockTheta: {shape: 'any'},
   blockAfter: {shape: 'any'},
-  blockTimes: {shape: 'any'},
   blockStiffness: {shape: 'any'},
   blockAbsolute: {shape: 'own'},
   blockJudged: {shape: 'own'},

@@ -3,6 +3,7 @@ import type {StiffgradError} from '../errors.js';
 import {NewtonError, SingularMatrixError} from '../errors.js';
 import type {Newton} from '../newton/index.js';
 import {listed} from '../text.js';
+import type {Layout} from './layout.js';
 import {toUserTime} from './time-direction.js';
 import type {TracedStep} from './traced-step.js';
 
@@ -24,8 +25,8 @@ export interface FailedStep {
   readonly history: readonly number[];
   /** The largest residuals, or the numbers that are not finite. */
   readonly worst: readonly {readonly name: string; readonly residual: number}[];
-  /** The name of row i of the unknown. */
-  readonly rowName: (row: number) => string;
+  /** That of the unknown; of an explicit scheme, of the state. */
+  readonly layout: Layout;
   /** The failed factorization or linear solve, where there was one. */
   readonly cause?: StiffgradError;
 }
@@ -44,8 +45,13 @@ export function stepError(failed: FailedStep): StiffgradError {
       : scheme.isInitialStep === true
         ? `${scheme.name[0].toUpperCase()}${scheme.name.slice(1)}${t === undefined ? '' : `, at t = ${shortNumber(t)}`}`
         : `${step === undefined ? 'A step' : `Step ${step}`} of ${scheme.name}${from} with h = ${shortNumber(h)}`;
-  const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
-  const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
+  const found = (cause?.data.rows as readonly number[] | undefined) ?? [];
+  const names = (rows: readonly number[]): string[] => rows.map(row => failed.layout.rowName(row));
+  const causeRows = names(found);
+  // Of these rows, those of constraints: what redundant ones leave singular (integrate/run.ts).
+  const multipliers = names(found.filter(row => failed.layout.blockOf(row)?.isMultiplier === true));
+  const rows = status === 'singular' ? {rows: causeRows, multipliers} : {rows: worst};
+  const data = {status, step, t, h, history, ...rows};
   const sentence = `${where}: ${reason(failed, causeRows)} ${advice(
     failed,
     causeRows.some(row => row.startsWith('y')),

@@ -40,6 +40,11 @@ export class Layout {
     this.schemeBlocks = parts.every(({partOf}) => partOf === undefined) ? this.blocks : joinParts(this.blocks);
   }
 
+  /** The block that row i is in. */
+  blockOf(row: number): Block | undefined {
+    return this.blocks.find(({offset, size}) => row >= offset && row < offset + size);
+  }
+
   block(name: string): Block | undefined {
     return this.blocks.find(block => block.name === name);
   }
@@ -49,7 +54,7 @@ export class Layout {
    * 'a[3] in stage 2'; of what a scheme carries for a velocity, 'what the scheme carries for v[3]'.
    */
   rowName(row: number): string {
-    const block = this.blocks.find(({offset, size}) => row >= offset && row < offset + size);
+    const block = this.blockOf(row);
     if (block === undefined) return `row ${row}`;
     const index = indexText(block.shape, row - block.offset);
     if (block.carried === true) {

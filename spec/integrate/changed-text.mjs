@@ -43,4 +43,22 @@ for (const engine of ['wasm', 'interpreter', 'tensor'])
     told[`${engine}, ${name}`] = [tell(trajectory), Array.from(gradient, k => Number(k.toPrecision(5)))];
     told[`${engine}, ${name}, batch`] = batch(system, [initial, initial], options).map(tell)[1];
   }
+// The gradient of a loss by a variable that it alone reads, from the second evaluation on in one memory where programs are compiled.
+const {Calls} = await import(`${lib}simulate/loss-call.ts`);
+Calls.after = 0;
+const weight = tf.variable(tf.scalar(2));
+for (const engine of ['wasm', 'interpreter', 'tensor'])
+  for (const [name, [system, initial, {steps, control, ...given}]] of Object.entries(cases)) {
+    const times = control === undefined ? {steps} : {control, t1: 0.5, saveAt: [0.2, 0.5]};
+    const model = simulate.prepare(system, initial, {...given, ...times, engine});
+    const loss = at => tf.mul(weight, tf.sum(tf.square(at.y ?? at.q)));
+    for (const evaluation of ['first', 'second'])
+      try {
+        told[`${engine}, ${name}, loss, ${evaluation}`] = [
+          ...(model.valueAndVariables(loss).variables.get(weight) ?? []),
+        ];
+      } catch (error) {
+        told[`${engine}, ${name}, loss, ${evaluation}`] = error.code;
+      }
+  }
 console.log(JSON.stringify(told));

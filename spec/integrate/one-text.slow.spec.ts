@@ -1,12 +1,16 @@
-/** Newton's decisions, an attempt at a step, the controller, and a pull are each written once: a change of the text holds on every engine. */
+/**
+ * Newton's decisions, an attempt at a step, the controller, saving, a pull and a loss are each written once: a change of the
+ * text holds on every engine.
+ */
 import {execFileSync} from 'node:child_process';
 import {fileURLToPath} from 'node:url';
 import {expect} from 'chai';
 
-/** Status, iterations, steps and the last time of a run; alone with its gradient, in a batch without. */
+/** Status, iterations, steps and the last time of a run. */
 type Told = readonly [string, number, number, number];
+/** A run alone has its gradient, one in a batch none; a loss has its gradient alone. */
 interface Outcome {
-  readonly [run: string]: readonly [Told, readonly number[]] | Told;
+  readonly [run: string]: readonly [Told, readonly number[]] | Told | readonly number[];
 }
 
 interface Change {
@@ -29,6 +33,7 @@ function outcome(change: Change | null): Outcome {
 const engines = ['wasm', 'interpreter', 'tensor'];
 const runs = ['grid', 'adaptive', 'explicit'] as const;
 const isBatch = (name: string): boolean => name.endsWith('batch');
+const isLoss = (name: string): boolean => name.includes('loss');
 const toldOf = (all: Outcome, name: string): Told => (isBatch(name) ? all[name] : all[name][0]) as Told;
 
 describe('integrate: control flow is written once', () => {
@@ -38,7 +43,8 @@ describe('integrate: control flow is written once', () => {
   /** The runs, alone and in a batch, on every engine, of which something tells that they have changed. */
   const changed = (change: Change, differs: (is: Told, was: Told) => boolean): string[] => {
     const now = outcome(change);
-    return Object.keys(usual).filter(name => differs(toldOf(now, name), toldOf(usual, name)));
+    const runsOf = Object.keys(usual).filter(name => !isLoss(name));
+    return runsOf.filter(name => differs(toldOf(now, name), toldOf(usual, name)));
   };
   const named = (...among: (typeof runs)[number][]): string[] =>
     engines.flatMap(engine => among.flatMap(run => [`${engine}, ${run}`, `${engine}, ${run}, batch`]));
@@ -65,11 +71,26 @@ describe('integrate: control flow is written once', () => {
   it('a pull: the solve with the Jacobian, and the program of the step', () => {
     const without = (from: string): string[] => {
       const now = outcome({file: 'adjoint/emit-pull.ts', from, to: '0'});
-      const gradients = Object.keys(usual).filter(name => !isBatch(name));
+      const gradients = Object.keys(usual).filter(name => !isBatch(name) && !isLoss(name));
       return gradients.filter(name => JSON.stringify(now[name][1]) !== JSON.stringify(usual[name][1]));
     };
     const alone = (...among: (typeof runs)[number][]): string[] => named(...among).filter(name => !isBatch(name));
     expect(without('b.call(solve,[row])')).to.have.members(alone('grid', 'adaptive'));
     expect(without('b.call(pullStep)')).to.have.members(alone(...runs));
+  });
+
+  it('saving', () => {
+    const change = {file: 'history/saver.ts', from: 'this.saved.push(t)', to: 'this.saved.push(2*t)'};
+    expect(changed(change, (is, was) => is[3] === 2 * was[3])).to.have.members(named('adaptive', 'explicit'));
+  });
+
+  it('a loss', () => {
+    const now = outcome({file: 'simulate/loss-gradient.ts', from: 'loss.addTo(sums)', to: '0'});
+    const losses = Object.keys(usual).filter(isLoss);
+    expect(losses).to.have.length(2 * engines.length * runs.length);
+    for (const name of losses) {
+      expect(usual[name], name).to.not.deep.equal([0]);
+      expect(now[name], name).to.not.deep.equal(usual[name]);
+    }
   });
 });

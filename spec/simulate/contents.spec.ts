@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
+  adaptive,
   gmres,
   mechanics,
   newton,
@@ -18,7 +19,16 @@ const text = ({text: graphs, arrays}: SimulationContents): string =>
 describe('the contents of a simulation', () => {
   const factors = tf.tensor1d([1, -0, 3]);
   after(() => factors.dispose());
-  const contents = ({k = 2, gain = 1.5, factor = factors, scheme = theta(0.75), tol = 1e-4, steps = 4} = {}): string =>
+  const contents = ({
+    k = 2,
+    gain = 1.5,
+    factor = factors,
+    scheme = theta(0.75),
+    tol = 1e-4,
+    steps = 4,
+    solve = {},
+    more = {},
+  } = {}): string =>
     text(
       simulate
         .prepare(
@@ -27,7 +37,7 @@ describe('the contents of a simulation', () => {
             forces: ({q, params}) => tf.neg(tf.mul(tf.mul(params.k, factor), tf.sin(q))),
           }),
           {q: [0.1, 0.2, 0.3], v: [0, 0, 0]},
-          {scheme, dt: 0.1, steps, params: {k}, newton: newton({linear: gmres({tolerance: tol})})},
+          {scheme, dt: 0.1, steps, params: {k}, newton: newton({linear: gmres({tolerance: tol}), ...solve}), ...more},
         )
         .contents(),
     );
@@ -42,7 +52,7 @@ describe('the contents of a simulation', () => {
     expect(tf.memory().numTensors).to.equal(tensors);
   });
 
-  it('are other ones with another parameter, constant, captured tensor, scheme or solver', () => {
+  it('are other ones with another parameter, constant, captured tensor, scheme, solver, precision or control', () => {
     const zero = tf.tensor1d([1, 0, 3]);
     const all = [
       contents(),
@@ -52,6 +62,10 @@ describe('the contents of a simulation', () => {
       contents({scheme: theta(0.5)}),
       contents({scheme: implicitMidpoint()}),
       contents({tol: 1e-5}),
+      contents({solve: {iterations: 1}}),
+      contents({solve: {onFailure: 'halve'}}),
+      contents({more: {precision: 'single'}}),
+      contents({more: {control: adaptive({})}}),
     ];
     zero.dispose();
     expect(new Set(all).size).to.equal(all.length);

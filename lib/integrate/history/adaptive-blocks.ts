@@ -20,6 +20,7 @@ import {attemptsRoutine} from './emit-adaptive.js';
 import {errorCallee, setTolerances} from './error-estimate.js';
 import type {AdaptiveController} from './step-size-controller.js';
 import type {Plan} from './plan.js';
+import type {DenseOutput, SavedStep, Saver} from './saver.js';
 
 /** Nothing happens along these steps but attempts, which are all alike, and saved states. */
 export function isPlain(prepared: RunContext, plan: Plan): boolean {
@@ -39,40 +40,81 @@ export function isPlain(prepared: RunContext, plan: Plan): boolean {
 export type AttemptsExecutable = StepExecutable<'update' | 'between' | 'dense'>;
 
 /** What attempts consist of. @param judge see `AdaptiveParts` */
-export function partsOfAttempts(executable: AttemptsExecutable, error: Part, judge: Part): AdaptiveParts {
+export const partsOfAttempts = (executable: AttemptsExecutable, error: Part, judge: Part): AdaptiveParts => ({
+  step: {
+    t: executable.find('t'),
+    h: executable.find('h'),
+    update: programPart(executable, 'update'),
+    largestNext: new VectorParts(executable.vectors, () => routinesOf(executable)?.vectors).largest(
+      executable.buffer('next'),
+    ),
+  },
+  error,
+  judge,
+});
+
+/** Dense output of the step that an attempt has left in its programs' buffers. */
+function interpolationOf(executable: AttemptsExecutable): DenseOutput<SavedStep> {
+  const [between, dense] = (['between', 'dense'] as const).map(name =>
+    executable.has(name) ? executable.program(name) : undefined,
+  );
   const theta = executable.find('theta');
+  const state = executable.find('D');
   return {
-    step: {
-      t: executable.find('t'),
-      h: executable.find('h'),
-      update: programPart(executable, 'update'),
-      largestNext: new VectorParts(executable.vectors, () => routinesOf(executable)?.vectors).largest(
-        executable.buffer('next'),
-      ),
+    load: () => between?.(),
+    stateAt(value) {
+      if (theta !== undefined) theta[0] = value;
+      dense?.();
+      return state;
     },
-    error,
-    judge,
-    between: executable.has('between') ? programPart(executable, 'between') : undefined,
-    dense:
-      executable.has('dense') && theta !== undefined
-        ? {run: programPart(executable, 'dense'), theta, D: executable.buffer('D')}
-        : undefined,
   };
 }
 
-/** Proposes and judges the steps of a block. */
-export class Judge {
-  pace: AdaptiveController | undefined;
-  rejections = 0;
+/** Where a run stands whose steps are judged. */
+interface Judged {
+  readonly pace: AdaptiveController;
+  readonly saver: Saver;
+  /** Transitions begun, and ends of steps that `saveAt` counts. */
+  count: number;
+  boundaries: number;
+  rejections: number;
+}
 
-  /** @param control the numbers of the block */
-  constructor(private readonly control: Float64Array) {}
+/** Proposes, judges and saves the steps of a block. */
+export class Judge {
+  private judged: Judged | undefined;
+  private readonly interpolation: DenseOutput<SavedStep>;
+  private readonly step: {t: number; h: number; end: number; readonly x: Float64Array; readonly next: Float64Array};
+
+  /**
+   * @param control the numbers of the block
+   * @param executable that of the attempts
+   */
+  constructor(
+    private readonly control: Float64Array,
+    executable: AttemptsExecutable,
+  ) {
+    this.interpolation = interpolationOf(executable);
+    this.step = {t: 0, h: 0, end: 0, x: executable.buffer('x'), next: executable.buffer('next')};
+  }
+
+  /** The first step of a block from time t on; false where there is none. */
+  begin(t: number, pace: AdaptiveController, saver: Saver, count: number, boundaries: number): boolean {
+    this.judged = {pace, saver, count, boundaries, rejections: 0};
+    this.control[controlIndex.t] = t;
+    return this.propose(this.judged);
+  }
+
+  /** Refused attempts since then. */
+  get rejections(): number {
+    return this.judged?.rejections ?? 0;
+  }
 
   /** The next step of a run; false where there is none. */
-  propose(): boolean {
-    const {pace, control} = this;
+  private propose({pace}: Judged): boolean {
+    const {control} = this;
     const t = control[controlIndex.t];
-    if (pace === undefined || pace.done(t) || pace.usedUpSteps) return false;
+    if (pace.done(t) || pace.usedUpSteps) return false;
     const proposal = pace.propose(t);
     if (proposal === undefined) return false;
     control[controlIndex.h] = proposal.h;
@@ -81,16 +123,25 @@ export class Judge {
   }
 
   readonly part: Part = valuePart(error => {
-    const {pace, control} = this;
+    const {judged, control, step, interpolation} = this;
+    if (judged === undefined) return 0;
+    const {pace, saver} = judged;
+    const t = control[controlIndex.t];
     const h = control[controlIndex.h];
     if (error <= 1) {
-      pace?.accept(h, error);
-      control[controlIndex.t] = control[controlIndex.stop];
+      const end = control[controlIndex.stop];
+      step.t = t;
+      step.h = h;
+      step.end = end;
+      saver.within(step, interpolation, ++judged.count);
+      pace.accept(h, error);
+      saver.boundary(++judged.boundaries, end, step.next, judged.count);
+      control[controlIndex.t] = end;
     } else {
-      pace?.reject(control[controlIndex.t], h, error);
-      this.rejections++;
+      pace.reject(t, h, error);
+      judged.rejections++;
     }
-    return this.propose() ? 1 : 0;
+    return this.propose(judged) ? 1 : 0;
   });
 }
 
@@ -107,13 +158,8 @@ export class AdaptiveBlocks {
   readonly rows: Float64Array;
   readonly width: number;
   readonly stiffness: Float64Array;
-  /** Saved states, where each lies in its step, and how many of the block's steps were begun before it. */
-  readonly states: Float64Array;
-  readonly theta: Float64Array;
-  readonly after: Float64Array;
   /** The state at the end. */
   readonly x: Float64Array;
-  private readonly times: Float64Array;
   private readonly room: number;
   private readonly judge: Judge;
   private readonly run: () => void;
@@ -134,19 +180,15 @@ export class AdaptiveBlocks {
     if (routines === undefined) throw new Error('programs in blocks are compiled');
     const {size} = traced.state;
     [this.room, this.width] = [adaptiveBlockSteps(size), rowHeaderSize + size];
-    const block = executable.buffer('block');
-    this.rows = block.subarray(0, this.room * this.width);
-    this.states = block.subarray(this.room * this.width);
-    [this.control, this.stiffness, this.theta, this.after, this.times, this.x] = (
-      ['blockControl', 'blockStiffness', 'blockTheta', 'blockAfter', 'blockTimes', 'x'] as const
-    ).map(name => executable.buffer(name));
+    [this.rows, this.control, this.stiffness, this.x] = (['block', 'blockControl', 'blockStiffness', 'x'] as const).map(
+      name => executable.buffer(name),
+    );
     loadParameters(executable, prepared);
     const {onProgress, poll} = prepared.options;
     this.limit = new CallBatcher(onProgress !== undefined || poll !== undefined);
-    this.control[controlIndex.every] = plan.saving.kind === 'steps' ? plan.saving.every : 0;
     const arrays = {absolute: executable.buffer('blockAbsolute'), errorMask: executable.buffer('blockJudged')};
     setTolerances(arrays, plan, traced, this.control);
-    this.judge = routines.once('judge', () => new Judge(this.control));
+    this.judge = routines.once('judge', () => new Judge(this.control, executable));
     this.run = routines.once('adaptive', () => {
       const parts = partsOfAttempts(executable, errorCallee(executable, arrays), this.judge.part);
       return compile(attemptsRoutine(parts, this.places(executable)), routines.memory);
@@ -154,16 +196,12 @@ export class AdaptiveBlocks {
   }
 
   private places(executable: AttemptsExecutable): AdaptiveRoom {
-    const {control, rows, room, states, theta, after, times, x} = this;
+    const {control, rows, room, x} = this;
     const stiffness = executable.find('stiffness');
     return {
       control,
       rows,
       capacity: room,
-      states,
-      theta,
-      after,
-      times,
       stiffness: stiffness && {to: this.stiffness, from: stiffness},
       x,
       next: executable.buffer('next'),
@@ -186,7 +224,8 @@ export class AdaptiveBlocks {
 
   /**
    * Attempts from a state at time t on. What they came to lies here afterwards.
-   * @param timesAhead those that are saved next
+   * @param saver saves what is asked for
+   * @param count transitions begun before
    * @returns how many there were; 0 where the next one is to be taken by itself
    */
   take(
@@ -194,21 +233,13 @@ export class AdaptiveBlocks {
     state: Float64Array,
     boundaries: number,
     pace: AdaptiveController,
-    timesAhead: Float64Array | undefined,
+    saver: Saver,
+    count: number,
   ): number {
-    const {x, room, times, limit, judge} = this;
-    this.set('t', t);
-    judge.pace = pace;
-    judge.rejections = 0;
-    if (!judge.propose()) return 0;
+    const {x, room, limit, judge} = this;
+    if (!judge.begin(t, pace, saver, count, boundaries)) return 0;
     x.set(state);
-    this.set('boundaries', boundaries);
     this.set('mostAttempts', Math.min(limit.maxSteps, room));
-    const ahead = timesAhead?.length ?? 0;
-    const given = Math.min(ahead, room);
-    if (timesAhead !== undefined) times.set(given === ahead ? timesAhead : timesAhead.subarray(0, given));
-    this.set('times', given);
-    this.set('moreTimes', ahead > given ? 1 : 0);
     return limit.time(() => {
       this.run();
       return this.get('attempts');

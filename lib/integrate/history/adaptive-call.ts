@@ -20,6 +20,7 @@ import {attemptsRoutine} from './emit-adaptive.js';
 import {errorCallee, setTolerances} from './error-estimate.js';
 import {AdaptiveController} from './step-size-controller.js';
 import {stopsOf} from './plan.js';
+import {Saver} from './saver.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
@@ -62,7 +63,6 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
     cotangents: room.ask(times.length * size),
     theta: room.ask(times.length),
     after: room.ask(1 + times.length),
-    times: room.ask(times.length),
     control: room.ask(controlSize),
     absolute: room.ask(absolute.length),
     judged: room.ask(absolute.length),
@@ -79,12 +79,10 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
     // The start is saved before the steps.
     const first = times[0] === grid.t0 ? 1 : 0;
     const {states, theta, after} = arrays;
-    arrays.times.set(times);
     after[0] = -1;
-    if (first === 1) theta[0] = 1;
     const tolerances = {absolute: arrays.absolute, errorMask: arrays.judged};
     setTolerances(tolerances, plan, traced, arrays.control);
-    const judge = new Judge(arrays.control);
+    const judge = new Judge(arrays.control, forward);
     const parts = partsOfAttempts(forward, errorCallee(forward, tolerances), judge.part);
     const attempts = compile(
       attemptsRoutine(parts, {
@@ -92,16 +90,13 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
         rows: arrays.rows,
         capacity,
         layers: forward.find('layers'),
-        states: states.subarray(first * size),
-        theta: theta.subarray(first),
-        after: after.subarray(1 + first),
-        times: arrays.times.subarray(first),
         x: forward.buffer('x'),
         next: forward.buffer('next'),
         kernels: forwards.vectors,
       }),
       forwards.memory,
     );
+    const stops = stopsOf(plan);
     const power = traced.errorInfo?.errorOrder ?? traced.order + 1;
     const set = (name: BlockNumber, value: number): void => void (arrays.control[controlIndex[name]] = value);
     const get = (name: BlockNumber): number => arrays.control[controlIndex[name]];
@@ -126,18 +121,22 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
       run() {
         if (!begin.run()) return false;
         x.set(begin.next);
-        if (first === 1) states.set(begin.next);
-        judge.pace = new AdaptiveController(control, power, false, grid.dt, plan.end, plan.most, stopsOf(plan));
-        set('t', grid.t0);
-        set('boundaries', 0);
+        let count = 0;
+        const places = {
+          save(at: number, _moment: unknown, steps: number): void {
+            theta[count++] = at;
+            after[count] = steps;
+          },
+        };
+        const saver = new Saver(saving, size, places, states);
+        saver.start(grid.t0, begin.next);
+        const pace = new AdaptiveController(control, power, false, grid.dt, plan.end, plan.most, stops);
+        if (!judge.begin(grid.t0, pace, saver, 0, 0)) return false;
         set('mostAttempts', capacity);
-        set('times', times.length - first);
-        set('moreTimes', 0);
-        if (!judge.propose()) return false;
         attempts();
         // The state at the end follows the rows.
         arrays.rows.set(x, get('rows') * width + rowHeaderSize);
-        return get('t') >= (plan.end ?? 0) && get('saved') === times.length - first;
+        return get('t') >= (plan.end ?? 0) && count === times.length;
       },
       pull() {
         clear(sums);

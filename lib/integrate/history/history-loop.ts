@@ -113,7 +113,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.contacts = new ContactWatch(prepared);
     this.stiffnessWatch = new StiffnessWatch(traced);
     this.stiffness = traced.functions.stiffness === undefined ? undefined : this.integrator.stepper.stiffness;
-    this.saver = new Saver(plan.saving, this.integrator, this.history, traced.state.size);
+    this.saver = new Saver(plan.saving, traced.state.size, this.history);
     const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.inputs.x.size);
     this.log = new EventLog(plan.events, own, traced);
     this.t = grid.t0;
@@ -148,7 +148,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.eventHandler = new LoopEvents(this, plan.events);
     this.adjustStart();
     this.resume(plan.resume);
-    this.saver.start(this.t);
+    this.saver.start(this.t, this.integrator.state);
   }
 
   /** The length of the first adaptive step: as given, or chosen by the motion. */
@@ -222,7 +222,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     const further = captureFailure(() => this.step());
     if (!(further instanceof RunFailure)) return further;
     ({status: this.status, error: this.error} = further);
-    this.saver.flush();
+    this.saver.flush(this.integrator.state, this.count);
     return false;
   }
 
@@ -270,13 +270,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       || (this.keeping !== undefined && this.recorder?.batchFrom === undefined)
     )
       return false;
-    const attempts = blocks.take(
-      t,
-      this.currentState ?? integrator.state,
-      this.acceptedSteps,
-      pace,
-      saver.pendingTimes,
-    );
+    const attempts = blocks.take(t, this.currentState ?? integrator.state, this.acceptedSteps, pace, saver, count);
     if (attempts === 0) return false;
     const [rows, {rejections}] = [blocks.get('rows'), blocks];
     const {start, update} = traced.evaluations;
@@ -290,12 +284,6 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.recordBlock(count, rows, blocks.rows, width);
     for (let k = 0; k < rows; k++) history.append(blocks.rows[k * width], blocks.rows[k * width + 1]);
     this.t = blocks.get('t');
-    saver.takeBlock(
-      {states: blocks.states, theta: blocks.theta, after: blocks.after, rows: blocks.rows, width, t: this.t},
-      blocks.get('saved'),
-      rows,
-      count,
-    );
     this.stepCount += rows;
     this.acceptedSteps += rows;
     integrator.left();
@@ -376,7 +364,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.currentState = step.next;
     this.t = step.end;
     this.contacts.at(step.end);
-    saver.within(step, event !== undefined);
+    saver.within(step, integrator, this.count, event !== undefined);
     const contradictionError =
       this.prepared.redundancy.regularization > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
     if (contradictionError !== undefined) [this.status, this.error] = ['singular', contradictionError];
@@ -434,6 +422,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.saver.boundary(
       ++this.acceptedSteps,
       t,
+      this.integrator.state,
+      this.count,
       constant ? undefined : this.eventTime,
       constant && keeping !== undefined && this.status === 'completed',
     );
@@ -446,7 +436,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   private finishRun(): void {
     const {saver, eventTime, keeping, t, integrator} = this;
     if (eventTime === undefined || keeping === undefined) {
-      saver.finish(t, false, undefined);
+      saver.finish(t, integrator.state, this.count);
       return;
     }
     const {stepper} = integrator;
@@ -461,13 +451,13 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       this.record(n, t, h, x, step.z);
       this.stateBeyondEnd = step.next;
     } else this.log.warnings.push(eventAtEndWarning);
-    saver.settle(t, status === 'completed' ? step : undefined);
+    saver.settle(t, x, this.count, integrator, status === 'completed' ? step : undefined);
     stepper.warmStart = warmStart;
   }
 
   fail(status: Failure | 'too-many-steps', t: number, h: number): false {
     this.status = status;
-    this.saver.flush();
+    this.saver.flush(this.integrator.state, this.count);
     const {stepper} = this.integrator;
     if (status === 'too-many-steps' || this.adaptive)
       this.error = stepSizeError(this.prepared, status, t, h, this.counters, this.stiffnessWatch.sentence);

@@ -12,18 +12,13 @@ import type {RunContext} from '../run-context.js';
 import {startRun} from '../start.js';
 import type {Counters, Status} from '../counters.js';
 import {Stepper} from '../stepper.js';
+import type {DenseOutput, SavedStep} from './saver.js';
 
 /** A step that was taken: its ends, and the unknown that made it. */
-export interface CompletedStep {
-  readonly t: number;
-  readonly h: number;
-  /** The end of the step, exactly as it is reported: t + h may round. */
-  readonly end: number;
-  readonly x: Float64Array;
+export interface CompletedStep extends SavedStep {
   readonly z?: Float64Array;
   /** What it left for its dense output. */
   readonly inside?: Float64Array;
-  readonly next: Float64Array;
 }
 
 /** What dense output and events read, and the programs that do. */
@@ -54,7 +49,7 @@ function interpolationOf(executable: StepExecutable<HistoryProgram>): Interpolat
   return along;
 }
 
-export class Integrator {
+export class Integrator implements DenseOutput<CompletedStep> {
   readonly state: Float64Array;
   /** The step that began the run. */
   start: StepRecord;
@@ -130,7 +125,7 @@ export class Integrator {
   }
 
   /** The state at θ of the step that is loaded; the executable's own buffer. */
-  dense(theta: number): Float64Array {
+  stateAt(theta: number): Float64Array {
     const {executable, buffers, programs} = this.along;
     buffers.theta?.fill(theta);
     programs.dense?.();

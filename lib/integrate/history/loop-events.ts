@@ -263,7 +263,7 @@ export class LoopEvents {
       if (theta === 1) noted.add(event);
       // At the end of one step and the beginning of the next it is the same crossing.
       if (this.isRecorded(event, t, rising)) continue;
-      const x = theta === 1 ? step.next : this.loop.integrator.dense(theta);
+      const x = theta === 1 ? step.next : this.loop.integrator.stateAt(theta);
       this.loop.log.note(t, event, rising, x, x);
       this.loop.history.recordEvent(this.loop.count, event, theta, least / step.h);
       this.recorded.set(event, {t, rising});
@@ -320,7 +320,8 @@ export class LoopEvents {
     this.sides = watch.sides;
     this.happen(queue, first, noted, jumps ? event : undefined, other => (other === event ? rising : this.rates[other] > 0)); // prettier-ignore
     if (this.loop.status === 'completed' && controller.interrupt(this.loop.t)) this.loop.boundary();
-    if (this.loop.status === 'event') this.loop.saver.finish(this.loop.t, true, this.loop.eventTime);
+    if (this.loop.status === 'event')
+      this.loop.saver.finish(this.loop.t, integrator.state, this.loop.count, true, this.loop.eventTime);
   }
 
   /** The events' rates along the motion, where they were last looked at. */

@@ -1,11 +1,34 @@
 /** Saved states of a run that is not a grid of steps, at the ends of its steps or between them. */
-import type {StepHistory} from '../../adjoint/step-history.js';
+import {store} from '../../adjoint/add-to.js';
 import {newNumbers} from '../../memory.js';
 import {fewerSaved} from '../memory.js';
-import type {Integrator, CompletedStep} from './integrator.js';
 import type {Saving} from './plan.js';
 import {minStep} from './step-size-controller.js';
 
+/** A step that was taken. */
+export interface SavedStep {
+  readonly t: number;
+  readonly h: number;
+  /** Its end, exactly as it is reported: t + h may round. */
+  readonly end: number;
+  readonly x: Float64Array;
+  readonly next: Float64Array;
+}
+
+/** Dense output. */
+export interface DenseOutput<Step extends SavedStep> {
+  /** Before the first state within a step. */
+  load(step: Step): void;
+  /** The state at t + θh; undefined where it fills this row of the saver later (`Saver.fill`). */
+  stateAt(theta: number, row: number): Float64Array | undefined;
+}
+
+/** Takes note of where each saved state lies, for gradients: see `Saved` of adjoint/step-history.ts. */
+export interface SavedPlaces {
+  save(theta: number, moment: number | undefined, after: number): void;
+}
+
+/** In all methods, `after` is how many transitions were begun before. */
 export class Saver {
   private rows: Float64Array;
   private readonly saved: number[] = [];
@@ -16,14 +39,18 @@ export class Saver {
   /** A time that is to be saved with the step that begins there. */
   private due: number | undefined;
 
+  /**
+   * @param size of a state
+   * @param room for saved states, where these lie in the memory of programs
+   */
   constructor(
     private readonly saving: Saving,
-    private readonly integrator: Integrator,
-    private readonly history: StepHistory,
     private readonly size: number,
+    private readonly places: SavedPlaces,
+    room?: Float64Array,
   ) {
     const expected = saving.kind === 'times' ? saving.times.length : 16;
-    this.rows = newNumbers(size * expected, 'the saved states', fewerSaved);
+    this.rows = room ?? newNumbers(size * expected, 'the saved states', fewerSaved);
   }
 
   get count(): number {
@@ -48,109 +75,109 @@ export class Saver {
     return {states: rows.slice(0, count * size), times};
   }
 
-  start(t: number): void {
+  start(t: number, state: Float64Array): void {
     const {saving} = this;
-    if (saving.kind !== 'times' || saving.times[0] === t) this.save(t, this.integrator.state, 1);
-    if (saving.kind === 'times' && saving.times[0] === t) this.next++;
+    if (saving.kind !== 'times') this.save(t, state, 1, 0);
+    else if (saving.times[0] === t) {
+      this.next++;
+      this.save(t, state, 1, 0);
+    }
   }
 
   /**
    * After a step, before anything else is made of its end. Times within it are interpolated; its end
    * itself is the state, unless an event is there: what is saved then is the state after the event.
    */
-  within(step: CompletedStep, eventAtEnd: boolean): void {
+  within<Step extends SavedStep>(
+    step: Step,
+    interpolation: DenseOutput<Step>,
+    after: number,
+    eventAtEnd = false,
+  ): void {
     const {saving, due} = this;
-    if (due !== undefined) this.save(due, step.x, 0);
+    if (due !== undefined) this.save(due, step.x, 0, after);
     this.due = undefined;
     if (saving.kind !== 'times') return;
     const {times} = saving;
     const close = minStep(step.end);
     let loaded = false;
     while (this.next < times.length && times[this.next] < step.end - close) {
-      if (!loaded) this.integrator.load(step);
-      loaded = true;
       const time = times[this.next++];
       const theta = Math.max((time - step.t) / step.h, 0);
-      this.save(time, theta === 0 ? step.x : this.integrator.dense(theta), theta);
+      if (theta > 0 && !loaded) {
+        interpolation.load(step);
+        loaded = true;
+      }
+      this.save(time, theta === 0 ? step.x : interpolation.stateAt(theta, this.count), theta, after);
     }
-    if (!eventAtEnd) this.atEnd(step.end);
+    if (!eventAtEnd) this.atEnd(step.end, step.next, after);
   }
 
   /** Saves the state for each time asked for that is now, but for rounding. */
-  private atEnd(t: number): void {
+  private atEnd(t: number, state: Float64Array, after: number): void {
     const {saving} = this;
     if (saving.kind !== 'times') return;
     const {times} = saving;
     while (this.next < times.length && times[this.next] <= t + minStep(t))
-      this.save(times[this.next++], this.integrator.state, 1);
+      this.save(times[this.next++], state, 1, after);
   }
 
   /**
    * At the end of step n of those that `saveAt` counts; its time may be that of a moment.
    * @param later with the step that follows
    */
-  boundary(n: number, t: number, moment: number | undefined, later: boolean): void {
+  boundary(n: number, t: number, state: Float64Array, after: number, moment?: number, later = false): void {
     const {saving} = this;
     if (saving.kind !== 'steps' || n % saving.every !== 0) return;
     if (later) this.due = t;
-    else this.save(t, this.integrator.state, 1, moment);
-  }
-
-  /** The times to save that are still to come; undefined where it is not times that are saved. */
-  get pendingTimes(): Float64Array | undefined {
-    return this.saving.kind === 'times' ? this.saving.times.subarray(this.next) : undefined;
-  }
-
-  /** What a block of steps has saved, which begins with transition `first`. */
-  takeBlock({states, theta, after, rows, width, t}: SavedBlock, count: number, taken: number, first: number): void {
-    const {saving, size} = this;
-    this.reserve(this.count + count);
-    this.rows.set(states.subarray(0, count * size), this.count * size);
-    for (let i = 0; i < count; i++) {
-      this.history.save(theta[i], undefined, first + after[i]);
-      // The end of one step is the beginning of the next, as it is reported.
-      const end = after[i] < taken ? rows[after[i] * width] : t;
-      this.saved.push((this.last = saving.kind === 'times' ? saving.times[this.next++] : end));
-    }
+    else this.save(t, state, 1, after, moment);
   }
 
   /** At the end of the run; an event that ended it is saved with the steps. */
-  finish(t: number, byEvent: boolean, moment: number | undefined): void {
+  finish(t: number, state: Float64Array, after: number, byEvent = false, moment?: number): void {
     const {saving} = this;
-    if (saving.kind === 'times') this.atEnd(t);
+    if (saving.kind === 'times') this.atEnd(t, state, after);
     else if (this.last !== t && (saving.kind === 'end' || (byEvent && saving.every === 1)))
-      this.save(t, this.integrator.state, 1, moment);
+      this.save(t, state, 1, after, moment);
   }
 
-  /**
-   * At the end of the run, on which an event falls: what is to be saved, with the step that would follow, if there is
-   * one.
-   */
-  settle(t: number, step: CompletedStep | undefined): void {
+  /** At the end of the run, on which an event falls: what is to be saved, with the step that would follow, if there is one. */
+  settle<Step extends SavedStep>(
+    t: number,
+    state: Float64Array,
+    after: number,
+    interpolation: DenseOutput<Step>,
+    step: Step | undefined,
+  ): void {
     const {saving, last} = this;
     if (saving.kind === 'end' && last !== t) this.due = t;
-    if (step !== undefined) this.within(step, true);
-    this.flush();
-    this.finish(t, false, undefined);
+    if (step !== undefined) this.within(step, interpolation, after, true);
+    this.flush(state, after);
+    this.finish(t, state, after);
   }
 
   /** Saves what was to be saved with the next step, of which there is none. */
-  flush(): void {
-    const {due, integrator} = this;
-    if (due !== undefined) this.save(due, integrator.state, 1);
+  flush(state: Float64Array, after: number): void {
+    const {due} = this;
+    if (due !== undefined) this.save(due, state, 1, after);
     this.due = undefined;
   }
 
   /** The present state, at t, was made anew: where it is saved already, it is saved so. */
   replaceStart(t: number, state: Float64Array): void {
-    if (this.count > 0 && Math.abs(this.last - t) <= minStep(t)) this.rows.set(state, (this.count - 1) * this.size);
+    if (this.count > 0 && Math.abs(this.last - t) <= minStep(t)) this.fill(this.count - 1, state);
   }
 
-  private save(t: number, state: Float64Array, theta: number, moment?: number): void {
-    const {size, count} = this;
+  /** A saved state that was not known yet. */
+  fill(row: number, state: Float64Array): void {
+    store(this.rows, state, row * this.size);
+  }
+
+  private save(t: number, state: Float64Array | undefined, theta: number, after: number, moment?: number): void {
+    const {count} = this;
     this.reserve(count + 1);
-    this.rows.set(state, count * size);
-    this.history.save(theta, moment);
+    if (state !== undefined) this.fill(count, state);
+    this.places.save(theta, moment, after);
     this.saved.push(t);
     this.last = t;
   }
@@ -162,16 +189,4 @@ export class Saver {
     grown.set(rows);
     this.rows = grown;
   }
-}
-
-/** Saved states of a block of steps: see adaptive-blocks.ts. */
-interface SavedBlock {
-  readonly states: Float64Array;
-  readonly theta: Float64Array;
-  readonly after: Float64Array;
-  readonly rows: Float64Array;
-  /** Length of a row, which begins with the time of its step. */
-  readonly width: number;
-  /** The time after the last step. */
-  readonly t: number;
 }

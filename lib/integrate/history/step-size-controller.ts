@@ -1,5 +1,4 @@
 /** The next step of a run: along the grid, or as long as its error allows. */
-import {timeRoundoff} from '../../step/adaptive-block-layout.js';
 import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
 import type {GridPlace} from '../run-state.js';
@@ -37,6 +36,9 @@ export interface StepSizeController {
   /** There is no step before that the next one would be like: the start, or what follows an event. */
   readonly first: boolean;
 }
+
+/** A difference of two times this close is their rounding. */
+const timeRoundoff = 16 * Number.EPSILON;
 
 export const minStep = (t: number): number => timeRoundoff * Math.max(Math.abs(t), Number.MIN_VALUE / timeRoundoff);
 

@@ -18,7 +18,8 @@ import type {Run} from '../path.js';
 import {inUserTime} from '../path.js';
 import type {RunContext} from '../run-context.js';
 import {delayWarnings} from '../warnings.js';
-import {LaneSaver} from './lane-saver.js';
+import type {DenseOutput, SavedStep} from '../history/saver.js';
+import {Saver} from '../history/saver.js';
 
 /** What lies in a member's lane after a step: views of the programs' memory. */
 export interface LaneRows {
@@ -33,7 +34,19 @@ const none = new Float64Array(0);
 
 export class LaneMember {
   readonly counters: Counters = noCounts();
-  readonly saver: LaneSaver;
+  /** Where its saved states lie (adjoint/step-history.ts). */
+  readonly saved = {after: [] as number[], theta: [] as number[]};
+  readonly saver: Saver;
+  /** Rows of the saver within the last step, which dense output is to fill. */
+  readonly wanted: number[] = [];
+  private readonly interpolation: DenseOutput<SavedStep> = {
+    load: () => undefined,
+    stateAt: (_theta, row) => {
+      this.wanted.push(row);
+      return undefined;
+    },
+  };
+
   t: number;
   taken = 0;
   status: Status = 'completed';
@@ -75,7 +88,13 @@ export class LaneMember {
             plan.most,
             plan.breaks?.stops ?? none,
           );
-    this.saver = new LaneSaver(plan.saving, traced.state.size);
+    const {saved} = this;
+    this.saver = new Saver(plan.saving, traced.state.size, {
+      save(theta, _moment, after) {
+        saved.theta.push(theta);
+        saved.after.push(after);
+      },
+    });
     this.begins = !(start instanceof RunFailure);
     if (start instanceof RunFailure) {
       ({status: this.status, error: this.error} = start);
@@ -102,11 +121,8 @@ export class LaneMember {
     return (this.proposal = next);
   }
 
-  /**
-   * After the step in the member's lane: whether it was good. It is then part of the run, and the state is its end.
-   * @param wanted of the saved states within it, their rows are told
-   */
-  judge(rows: LaneRows, wanted: (row: number) => void): boolean {
+  /** After the step in the member's lane: whether it was good. It is then part of the run, and the state is its end. */
+  judge(rows: LaneRows): boolean {
     const {plan, pace, counters, prepared, proposal} = this;
     const {x, next} = rows;
     const {start, update} = prepared.traced.evaluations;
@@ -124,10 +140,10 @@ export class LaneMember {
     }
     const {h, end} = proposal;
     if (rows.stiffness !== undefined) this.stiff.note(rows.stiffness[0], this.t);
-    for (const row of this.saver.within(this.taken, this.t, h, end, x, next) ?? []) wanted(row);
     this.taken++;
+    this.saver.within({t: this.t, h, end, x, next}, this.interpolation, this.taken);
     this.t = end;
-    if (pace.accept(h, error)) this.saver.boundary(this.taken, end, next);
+    if (pace.accept(h, error)) this.saver.boundary(this.taken, end, next, this.taken);
     return true;
   }
 
@@ -180,7 +196,6 @@ export class LaneMember {
       taken,
       proposal: {h},
     } = this;
-    const rowName = (row: number): string => traced.state.rowName(row);
     this.status = 'not-finite';
     this.error = stepError({
       status: 'not-finite',
@@ -193,8 +208,8 @@ export class LaneMember {
       worst: [...next.keys()]
         .filter(row => !Number.isFinite(next[row]))
         .slice(0, 5)
-        .map(row => ({name: rowName(row), residual: next[row]})),
-      rowName,
+        .map(row => ({name: traced.state.rowName(row), residual: next[row]})),
+      layout: traced.state,
     });
     this.end();
   }

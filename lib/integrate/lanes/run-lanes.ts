@@ -48,9 +48,9 @@ export function runLanes(
   const {record} = loop;
   if (record === undefined) return {runs};
   step.compiled.expectedTransitions = record.count;
-  const paths = loop.done.map(({member: {saver, taken}, end}, i) => ({
+  const paths = loop.done.map(({member: {saved, taken}, end}, i) => ({
     count: taken,
-    saved: {after: saver.after, theta: saver.theta},
+    saved,
     end,
     start: runs[i].start,
   }));
@@ -136,7 +136,6 @@ class LaneLoop {
       active[l] = new LaneMember(prepared, start, firstLength(prepared, start));
       rows[l].x.set(start);
     };
-    const wanted = rows.map((): number[] => []);
     const good: number[] = [];
     for (let l = 0; l < lanes; l++) {
       if (next < to) begin(l);
@@ -166,13 +165,13 @@ class LaneLoop {
       let most = 0;
       for (let l = 0; l < lanes; l++) {
         if (current[l] === undefined) continue;
-        if (active[l].judge(rows[l], row => wanted[l].push(row))) good.push(l);
-        most = Math.max(most, wanted[l].length);
+        if (active[l].judge(rows[l])) good.push(l);
+        most = Math.max(most, active[l].wanted.length);
       }
       if (most > 0) {
         this.dense ??= new DenseLanes(step, members[from], values);
-        this.dense.fill(this.forward, t, h, this.inside, most, wanted, active);
-        for (const list of wanted) list.length = 0;
+        this.dense.fill(this.forward, t, h, this.inside, most, active);
+        for (const {wanted} of active) wanted.length = 0;
       }
       if (good.length > 0) this.keep(good);
       for (const l of good) rows[l].x.set(rows[l].next);
@@ -299,7 +298,7 @@ class DenseLanes {
 
   /**
    * @param most rows that a lane asks for
-   * @param wanted by lane: rows of what its member saves
+   * @param members by lane
    */
   fill(
     forward: {find(name: 'x' | 'next'): Float64Array | undefined},
@@ -307,7 +306,6 @@ class DenseLanes {
     h: Float64Array,
     inside: Float64Array | undefined,
     most: number,
-    wanted: readonly (readonly number[])[],
     members: readonly LaneMember[],
   ): void {
     const {along, theta, states} = this;
@@ -317,10 +315,10 @@ class DenseLanes {
     if (inside !== undefined) along.find('inside')?.set(inside);
     if (along.has('between')) along.run('between');
     for (let pass = 0; pass < most; pass++) {
-      wanted.forEach((rows, l) => (theta[l] = pass < rows.length ? members[l].saver.theta[rows[pass]] : 0));
+      members.forEach(({wanted, saved}, l) => (theta[l] = pass < wanted.length ? saved.theta[wanted[pass]] : 0));
       along.run('dense');
-      wanted.forEach((rows, l) => {
-        if (pass < rows.length) members[l].saver.fill(rows[pass], states[l]);
+      members.forEach(({wanted, saver}, l) => {
+        if (pass < wanted.length) saver.fill(wanted[pass], states[l]);
       });
     }
   }
