@@ -45,13 +45,10 @@ export function rayleigh(spec: RayleighSpec): ForceTerm {
   return ({q, v, t, params}) => {
     const inertial = tf.mul(alpha(params, [], 'a number'), massTimes(mass, v, {q, params}));
     if (elastic.length === 0) return tf.neg(inertial);
-    const power = (x: tf.Tensor): tf.Tensor =>
-      tf.sum(
-        tf.mul(
-          elastic.map(term => term({q: x, v, t, params})).reduce((sum, f) => tf.add(sum, f)),
-          v,
-        ),
-      );
+    const power = (x: tf.Tensor): tf.Tensor => {
+      const force = elastic.map(term => term({q: x, v, t, params})).reduce((sum, f) => tf.add(sum, f));
+      return tf.sum(tf.mul(force, v));
+    };
     return tf.sub(tf.mul(beta(params, [], 'a number'), tf.grad(power)(q)), inertial);
   };
 }

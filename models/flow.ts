@@ -60,15 +60,10 @@ export function flow(spec: FlowSpec): OdeSystem {
 }
 
 /** ε·(∂f/∂z)ε of each row, [rows, 1]. */
-const quadraticForm = (f: (z: tf.Tensor) => tf.Tensor, z: tf.Tensor, probe: tf.Tensor): tf.Tensor =>
-  tf.sum(
-    tf.mul(
-      probe,
-      derivativeAlong(at => f(at.z), {z}, {z: probe}),
-    ),
-    1,
-    true,
-  );
+function quadraticForm(f: (z: tf.Tensor) => tf.Tensor, z: tf.Tensor, probe: tf.Tensor): tf.Tensor {
+  const along = derivativeAlong(at => f(at.z), {z}, {z: probe});
+  return tf.sum(tf.mul(probe, along), 1, true);
+}
 
 /** Rows do not act on each other, so one direction serves all. */
 function exactTrace(f: (z: tf.Tensor) => tf.Tensor, z: tf.Tensor): tf.Tensor {

@@ -73,10 +73,8 @@ export function bodyPoints(points: readonly BodyPoint[]): (q: tf.Tensor) => tf.T
         {body: beyond.body, bodies},
       );
     // The ground is one more body, which rests at the origin.
-    const rows = tf.tensor1d(
-      Int32Array.from(points, ({body}) => (body === 'ground' ? bodies : body)),
-      'int32',
-    );
+    const bodyOf = Int32Array.from(points, ({body}) => (body === 'ground' ? bodies : body));
+    const rows = tf.tensor1d(bodyOf, 'int32');
     const all = tf.gather(tf.concat([q, tf.zeros([1, 3])]), rows);
     const column = (i: number): tf.Tensor => tf.reshape(tf.slice(all, [0, i], [points.length, 1]), [points.length]);
     const [c, s] = [tf.cos(column(2)), tf.sin(column(2))];

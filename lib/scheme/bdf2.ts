@@ -42,11 +42,10 @@ const slope = ({h}: Pick<StepPoint, 'h'>, x: tf.Tensor, next: tf.Tensor): tf.Ten
 const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.moved(at.x.q, increment(at, at.x.meanVelocity, v));
 
 /** (q⁺ − q)/h: with q' = N(q)v in the frame of velocities. */
-const positionSlope = (at: StepPoint, v: tf.Tensor, q: tf.Tensor): tf.Tensor =>
-  tf.div(
-    at.unknownPosition.between(at.x.q, q, () => increment(at, at.x.meanVelocity, v)),
-    at.h,
-  );
+function positionSlope(at: StepPoint, v: tf.Tensor, q: tf.Tensor): tf.Tensor {
+  const moved = at.unknownPosition.between(at.x.q, q, () => increment(at, at.x.meanVelocity, v));
+  return tf.div(moved, at.h);
+}
 
 /** (x − x⁻)/h where the second difference of x⁻, x and x⁺ is h²x''. */
 const past = (h: tf.Tensor, x: tf.Tensor, next: tf.Tensor, second: tf.Tensor): tf.Tensor =>

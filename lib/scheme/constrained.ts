@@ -234,13 +234,10 @@ const turnedBlocks = (base: Formulation, z: Blocks, at: StepPoint, state: Blocks
   Object.fromEntries(
     Object.entries(state)
       .filter(([name]) => !ownBlocks.includes(name))
-      .map(([name, value]) => [
-        name,
-        tf.add(
-          value,
-          derivativeAlong(({a}) => base.update({...z, a}, at)[name], {a: z.a}, {a: turn}),
-        ),
-      ]),
+      .map(([name, value]) => {
+        const change = derivativeAlong(({a}) => base.update({...z, a}, at)[name], {a: z.a}, {a: turn});
+        return [name, tf.add(value, change)];
+      }),
   );
 
 /** The blocks that a projection adds, their rows for a state at time t, and the state they move. */

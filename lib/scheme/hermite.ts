@@ -21,20 +21,10 @@ const polynomial = (theta: tf.Tensor, coefficients: readonly tf.Tensor[]): tf.Te
   coefficients.reduceRight((sum, c) => tf.add(c, tf.mul(theta, sum)));
 
 /** v + (2c₂θ + 3c₃θ² + …)/h: the derivative by t = θh of a polynomial whose c₁ is hv. At θ = 0 it is v itself. */
-const slope = (theta: tf.Tensor, v: tf.Tensor, h: tf.Tensor, [, , ...coefficients]: readonly tf.Tensor[]): tf.Tensor =>
-  tf.add(
-    v,
-    tf.mul(
-      theta,
-      tf.div(
-        polynomial(
-          theta,
-          coefficients.map((c, i) => tf.mul(c, i + 2)),
-        ),
-        h,
-      ),
-    ),
-  );
+function slope(theta: tf.Tensor, v: tf.Tensor, h: tf.Tensor, [, , ...coefficients]: readonly tf.Tensor[]): tf.Tensor {
+  const rates = coefficients.map((c, i) => tf.mul(c, i + 2));
+  return tf.add(v, tf.mul(theta, tf.div(polynomial(theta, rates), h)));
+}
 
 const linear = (theta: tf.Tensor, from: tf.Tensor, to: tf.Tensor): tf.Tensor =>
   tf.add(from, tf.mul(theta, tf.sub(to, from)));
@@ -80,13 +70,8 @@ export const hermiteCubic = (theta: tf.Tensor, x0: tf.Tensor, x1: tf.Tensor, s0:
 export function hermiteQuintic(theta: tf.Tensor, h: tf.Tensor, x: Blocks, next: Blocks): Blocks {
   const h2 = tf.square(h);
   const c = quintic(x.q, next.q, tf.mul(h, x.v), tf.mul(h, next.v), tf.mul(h2, x.a), tf.mul(h2, next.a));
-  const bend = tf.div(
-    polynomial(
-      theta,
-      c.slice(3).map((coefficient, i) => tf.mul(coefficient, (i + 3) * (i + 2))),
-    ),
-    h2,
-  );
+  const bends = c.slice(3).map((coefficient, i) => tf.mul(coefficient, (i + 3) * (i + 2)));
+  const bend = tf.div(polynomial(theta, bends), h2);
   return {q: polynomial(theta, c), v: slope(theta, x.v, h, c), a: tf.add(x.a, tf.mul(theta, bend))};
 }
 

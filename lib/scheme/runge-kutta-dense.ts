@@ -97,24 +97,13 @@ function stageRates(tableau: Tableau, z: Blocks, at: StepPoint): Blocks[] {
 export function orderWeights(tableau: Tableau, order: number): DenseWeights {
   const {a, c} = tableau;
   const scaled = (s: number, x: readonly number[]): number[] => x.map(value => s * value);
-  const squared = times(
-    a,
-    c.map(node => node ** 2),
-  );
+  const [squares, cubes] = [2, 3].map(power => c.map(node => node ** power));
+  const squared = times(a, squares);
   const conditions: readonly {readonly phi: readonly number[]; readonly power: number}[] = [
     {phi: c, power: 1},
     {phi: scaled(2, times(a, c)), power: 2},
     {phi: scaled(3, squared), power: 3},
-    {
-      phi: scaled(
-        4,
-        times(
-          a,
-          c.map(node => node ** 3),
-        ),
-      ),
-      power: 4,
-    },
+    {phi: scaled(4, times(a, cubes)), power: 4},
     {phi: scaled(12, times(a, squared)), power: 4},
   ].filter(({power}) => power <= order);
   const last = c.length - 1;

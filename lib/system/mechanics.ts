@@ -171,13 +171,10 @@ function inertiaOf(system: MechanicalSystem, params: Params, readers: ReadonlySe
       ? undefined
       : ({q, v, t}, lambda, hidden) =>
           sumOf(
-            [...readers].map(i =>
-              forceTensor(
-                system.forces[i],
-                i,
-                placeOf({...hidden, q, v, t, params}, () => lambda),
-              ),
-            ),
+            [...readers].map(i => {
+              const place = placeOf({...hidden, q, v, t, params}, () => lambda);
+              return forceTensor(system.forces[i], i, place);
+            }),
             v,
           );
   const massAt = (q: tf.Tensor): tf.Tensor => massTensor<{q: tf.Tensor; params: Params}>(system.mass, {q, params});

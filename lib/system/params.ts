@@ -62,11 +62,10 @@ export const isOfType = (given: Leaf, dtype: WholeType | undefined): boolean =>
     && given.values.every(dtype === 'bool' ? x => x === 0 || x === 1 : x => Number.isInteger(x)));
 
 /** The tree that functions get in a trace: leaves are inputs of numbers, and have their type from here on. */
-export const typedTree = (leaves: readonly Leaf[], inputs: readonly tf.Tensor[]): Params =>
-  toTree(
-    leaves,
-    leaves.map(({dtype}, i) => (dtype === undefined ? inputs[i] : tf.cast(inputs[i], dtype))),
-  );
+export function typedTree(leaves: readonly Leaf[], inputs: readonly tf.Tensor[]): Params {
+  const typed = leaves.map(({dtype}, i) => (dtype === undefined ? inputs[i] : tf.cast(inputs[i], dtype)));
+  return toTree(leaves, typed);
+}
 
 /** Levels of a tree at most: far more than anyone writes, and far fewer than a stack holds. */
 const maxDepth = 100;

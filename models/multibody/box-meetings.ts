@@ -28,12 +28,10 @@ function largest(values: readonly tf.Tensor[]): tf.Tensor[] {
 const picked = (marks: readonly tf.Tensor[], values: readonly tf.Tensor[]): tf.Tensor =>
   tf.addN(values.map((value, i) => tf.mul(marks[i], value)));
 const pickedVec = (marks: readonly tf.Tensor[], values: readonly Vec[]): Vec =>
-  map3(i =>
-    picked(
-      marks,
-      values.map(value => value[i]),
-    ),
-  );
+  map3(i => {
+    const components = values.map(value => value[i]);
+    return picked(marks, components);
+  });
 
 /**
  * A ball on a box. If the centre is outside, the distance to the nearest point of the box; if it is inside, the least

@@ -58,10 +58,8 @@ export function column(
 }
 
 function springGroup(springs: readonly SpringDamper[], place: (name: string) => Place, ground: number): ForceGroup {
-  const sides = sidesOf(
-    springs.map(spring => ({a: place(spring.a).index, b: place(spring.b).index})),
-    ground,
-  );
+  const pairs = springs.map(spring => ({a: place(spring.a).index, b: place(spring.b).index}));
+  const sides = sidesOf(pairs, ground);
   const [a, b] = sides;
   const arms = (): [Vec, Vec] => [
     constants(springs.map(spring => local(place(spring.a), spring.from))),
@@ -96,9 +94,6 @@ function springGroup(springs: readonly SpringDamper[], place: (name: string) => 
 }
 
 function torqueGroup(torques: readonly AxisTorque[], place: (name: string) => Place, ground: number): ForceGroup {
-  const turns = new Turns(
-    torques.map(({a, b, axis}) => ({a: place(a), b: place(b), axis})),
-    ground,
-  );
-  return coordinateForces(torques, turns);
+  const axes = torques.map(({a, b, axis}) => ({a: place(a), b: place(b), axis}));
+  return coordinateForces(torques, new Turns(axes, ground));
 }

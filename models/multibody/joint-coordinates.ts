@@ -33,13 +33,10 @@ const byKind = <T extends {readonly axis: JointAxis}>(
   (['turn', 'slide'] as const)
     .map(kind => all.filter(({axis}) => axis.kind === kind))
     .filter(own => own.length > 0)
-    .map(own => [
-      own,
-      along(
-        own.map(({axis}) => axis),
-        ground,
-      ),
-    ]);
+    .map(own => {
+      const axes = own.map(({axis}) => axis);
+      return [own, along(axes, ground)];
+    });
 
 /** Forces and stops on the joints' coordinates. */
 export interface MaximalJointTerms {
@@ -74,12 +71,10 @@ export function maximalJointTerms(
       refuse(name, `limits [${own.limits.join(', ')}] beyond half a turn`);
     return [{name, range: own.limits, axis}];
   });
-  const groups = byKind(acting, ground).map(([own, coordinates]) =>
-    coordinateForces(
-      own.map(({force}) => force),
-      coordinates,
-    ),
-  );
+  const groups = byKind(acting, ground).map(([own, coordinates]) => {
+    const all = own.map(({force}) => force);
+    return coordinateForces(all, coordinates);
+  });
   const stopped = byKind(limited, ground);
   const position = (q: tf.Tensor): tf.Tensor =>
     tf.concat(stopped.map(([, coordinates]) => coordinates.position(poseOf(q))));

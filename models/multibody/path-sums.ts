@@ -47,13 +47,8 @@ export function pathSums<T extends Columns>(
   [...roots, ...deep].forEach((node, i) => (position[node] = joined.length + i));
   const done = pick(own, roots);
   if (deep.length === 0) return merged(sums, done, [...position]);
-  const followed = combine(
-    pick(
-      sums,
-      deep.map(node => number[parents[node]]),
-    ),
-    pick(own, deep),
-  );
+  const before = deep.map(node => number[parents[node]]);
+  const followed = combine(pick(sums, before), pick(own, deep));
   const rest = done.map((column, i) => tf.concat([column, followed[i]])) as unknown as T;
   return merged(sums, rest, [...position]);
 }

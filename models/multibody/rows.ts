@@ -92,11 +92,8 @@ export function turns(all: readonly Turning[], [a, b]: Sides, pose: Pose): [tf.T
 
 /** The sine of the difference of an angle and the turn of b: it does not jump after a full turn. */
 function sineOfLag(rows: readonly {readonly turning: Turning}[], {a, b, pose}: Bodies, angle: tf.Tensor): tf.Tensor {
-  const [c, s] = turns(
-    rows.map(row => row.turning),
-    [a, b],
-    pose,
-  );
+  const turnings = rows.map(row => row.turning);
+  const [c, s] = turns(turnings, [a, b], pose);
   return tf.sub(tf.mul(s, tf.cos(angle)), tf.mul(c, tf.sin(angle)));
 }
 
@@ -147,10 +144,8 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
     return [0, 1].map(i => dot(rotate(there.rotation, constants(rows.map(({tangents}) => tangents[i]))), slip));
   },
   gear: (rows, {a, b, ground, pose, twist}) => {
-    const carrier = new Choice(
-      rows.map(row => row.carrier),
-      ground,
-    );
+    const carriers = rows.map(row => row.carrier);
+    const carrier = new Choice(carriers, ground);
     const frame = carrier.rotation(pose);
     const rate = (choice: Choice, i: 0 | 1): tf.Tensor =>
       dot(

@@ -64,10 +64,8 @@ export function twistOf(v: tf.Tensor): Twist {
 /** [bodies, 6] of wrenches without that of the ground. */
 export function stacked({force, torque}: Wrench): tf.Tensor {
   const bodies = force[0].shape[0] - 1;
-  return tf.stack(
-    [...force, ...torque].map(column => tf.slice(column, [0], [bodies])),
-    1,
-  );
+  const columns = [...force, ...torque].map(column => tf.slice(column, [0], [bodies]));
+  return tf.stack(columns, 1);
 }
 
 /** A pose of some bodies; undefined where all of them are the ground, at rest at the origin. */
@@ -119,16 +117,13 @@ export class Choice {
 /** The bodies a and b of joints, forces or contacts. */
 export type Sides = readonly [a: Choice, b: Choice];
 
-export const sidesOf = (pairs: readonly {readonly a: number; readonly b: number}[], ground: number): Sides => [
-  new Choice(
-    pairs.map(({a}) => a),
-    ground,
-  ),
-  new Choice(
-    pairs.map(({b}) => b),
-    ground,
-  ),
-];
+export function sidesOf(pairs: readonly {readonly a: number; readonly b: number}[], ground: number): Sides {
+  const choice = (side: 'a' | 'b'): Choice => {
+    const bodies = pairs.map(pair => pair[side]);
+    return new Choice(bodies, ground);
+  };
+  return [choice('a'), choice('b')];
+}
 
 /** Angular velocities of bodies b against bodies a, world axes. */
 export const relativeSpin = ([a, b]: Sides, {pose, twist}: Pick<Instant, 'pose' | 'twist'>): Vec =>

@@ -107,11 +107,10 @@ export class Touches {
     private readonly meet: Meet,
     ground: number,
   ) {
-    const of = (list: readonly Pair[]): Sides =>
-      sidesOf(
-        list.map(pair => ({a: pair.on.index, b: pair.of.index})),
-        ground,
-      );
+    const of = (list: readonly Pair[]): Sides => {
+      const indices = list.map(pair => ({a: pair.on.index, b: pair.of.index}));
+      return sidesOf(indices, ground);
+    };
     this.sides = of(rows);
     this.pairs = of(pairs);
   }

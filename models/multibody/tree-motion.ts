@@ -100,12 +100,10 @@ function localOf(group: Group, q: tf.Tensor): Local {
     };
     if (kind === 'ball') {
       turnBy([next(), next(), next(), next()]);
-      const axes = units.map(unit =>
-        rotate(
-          turn,
-          of(() => unit),
-        ),
-      );
+      const axes = units.map(unit => {
+        const own = of(() => unit);
+        return rotate(turn, own);
+      });
       moves.push({axes, point: at, turns: true, lead: undefined});
       return;
     }

@@ -63,11 +63,8 @@ export function build(described: Description, reader: FileReader, options: Build
   links.forEach(link => {
     if (link.parent !== undefined) checkFreedoms(link, parts[link.parent].body, reader);
   });
-  requireUnique(
-    links.flatMap(({freedoms}) => freedoms),
-    'joints',
-    reader,
-  );
+  const freedoms = links.flatMap(link => link.freedoms);
+  requireUnique(freedoms, 'joints', reader);
   requireUnique(drives, 'drives', reader);
   const bodies: {[name: string]: {centre: V3; start: Place}} = {};
   const specs: {[name: string]: BodySpec} = {};

@@ -19,10 +19,8 @@ export class FrictionalContact extends Contact {
     const {normal, tangential} = split(own, this.slip(at));
     const pressed = this.force(place => this.gap(place), 'q', at, normal);
     if (tangential === undefined) return pressed;
-    return tf.add(
-      pressed,
-      this.force(place => this.slip(place) as tf.Tensor, 'v', at, tangential),
-    );
+    const rubbed = this.force(place => this.slip(place) as tf.Tensor, 'v', at, tangential);
+    return tf.add(pressed, rubbed);
   }
 
   override touching(at: Place, lambda: tf.Tensor, {give, position: h}: RowScale): tf.Tensor {
