@@ -133,7 +133,8 @@ export class InputReads {
       throw new OptionError(
         'input-in-mass',
         `The ${what} reads the input '${name}', but has no time and therefore no inputs. Only forces, kinematics, `
-          + 'rates of hidden states, gaps, slips, events and observe have. Make it a parameter, or write its change as a force.',
+          + 'rates of hidden states, gaps, slips, events and observe have. Make it a parameter, or write its change as '
+          + 'a force.',
         {name},
       );
     });

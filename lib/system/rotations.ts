@@ -55,8 +55,8 @@ function exponential(increment: tf.Tensor): tf.Tensor {
 const normalized = (r: tf.Tensor): tf.Tensor => tf.div(r, tf.sqrt(tf.sum(tf.square(r), -1, true)));
 
 /**
- * Kinematics of unit quaternions [..., 4] with angular velocities [..., 3] in body axes, for use in other kinematics, and
- * that of free bodies.
+ * Kinematics of unit quaternions [..., 4] with angular velocities [..., 3] in body axes, for use in other kinematics,
+ * and that of free bodies.
  */
 export const quaternions = {
   /** ½ r∘(0, ω). */
