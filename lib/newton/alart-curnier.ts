@@ -1,7 +1,8 @@
 /**
- * Steps of the semismooth Newton method of Alart & Curnier (1991) for contacts with Coulomb's friction: what presses is held, what slips goes on slipping
- * that way. Contacts yield a little to what their impulses differ by from an anchor, so that redundant ones make no matrix singular; with the present
- * impulses as anchor every step is one of the proximal point method, too. Near a solution they give the digits, from elsewhere they may lead nowhere.
+ * Steps of the semismooth Newton method of Alart & Curnier (1991) for contacts with Coulomb's friction: what presses is
+ * held, what slips goes on slipping that way. Contacts yield a little to what their impulses differ by from an anchor,
+ * so that redundant ones make no matrix singular; with the present impulses as anchor every step is one of the proximal
+ * point method, too. Near a solution they give the digits, from elsewhere they may lead nowhere.
  */
 import type {ConeContacts} from './cone-contacts.js';
 
@@ -21,7 +22,8 @@ export class AlartCurnier {
 
   /**
    * One step of p, with the softness of the contacts, not zero, and their anchor; v is left as it was.
-   * @param ties contacts that part by no more than this velocity press: of bodies that fall together all at once, not one after the other
+   * @param ties contacts that part by no more than this velocity press: of bodies that fall together all at once, not
+   *   one after the other
    * @returns false where there is none
    */
   step(ties = 0): boolean {

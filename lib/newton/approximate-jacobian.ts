@@ -1,8 +1,8 @@
 /**
- * Corrections with an approximate Jacobian that is definite (blocks of element energies projected to semidefinite): they
- * descend the energy whose gradient the residual is, while ‖R‖ may well rise. So the line search judges by the energy's
- * slope along the correction, and once the iteration is near a root the Jacobian itself takes over, as an approximate
- * one converges linearly at best.
+ * Corrections with an approximate Jacobian that is definite (blocks of element energies projected to semidefinite):
+ * they descend the energy whose gradient the residual is, while ‖R‖ may well rise. So the line search judges by the
+ * energy's slope along the correction, and once the iteration is near a root the Jacobian itself takes over, as an
+ * approximate one converges linearly at best.
  */
 
 /** ΔᵀR at z − sΔ divided by ΔᵀR at z, not finite where R is not; leaves z and the residual at that point. */

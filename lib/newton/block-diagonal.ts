@@ -1,5 +1,6 @@
 /**
- * A matrix whose unknowns come in small groups that it couples, as the velocities of a body, and its inverse by groups. Arrays lie one group after the other.
+ * A matrix whose unknowns come in small groups that it couples, as the velocities of a body, and its inverse by groups.
+ * Arrays lie one group after the other.
  */
 
 /** The pattern of a matrix by compressed rows. */
@@ -9,7 +10,10 @@ export interface Rows {
   readonly columns: Int32Array;
 }
 
-/** Larger groups would take longer than the matrices that they are in: a contact couples all unknowns of the groups that it touches. */
+/**
+ * Larger groups would take longer than the matrices that they are in: a contact couples all unknowns of the groups that
+ * it touches.
+ */
 const mostCoupled = 24;
 
 export class BlockDiagonal {

@@ -3,8 +3,9 @@
  *
  *     0 ≤ p_N ⟂ u_N ≥ 0,     p_T = projection of p_T − ρ u_T on the disc of radius μ p_N.
  *
- * Newton steps (alart-curnier.ts) from the last impulses suffice for bodies that lie or roll. Otherwise an interior-point method (cone-interior.ts)
- * comes near a solution from anywhere, sweeps over the contacts (cone-sweeps.ts) come nearer where it goes slowly, and Newton steps from there give the digits.
+ * Newton steps (alart-curnier.ts) from the last impulses suffice for bodies that lie or roll. Otherwise an
+ * interior-point method (cone-interior.ts) comes near a solution from anywhere, sweeps over the contacts
+ * (cone-sweeps.ts) come nearer where it goes slowly, and Newton steps from there give the digits.
  */
 import {AlartCurnier} from './alart-curnier.js';
 import {ConeContacts} from './cone-contacts.js';
@@ -13,8 +14,9 @@ import {ConeInterior, type InteriorRun} from './cone-interior.js';
 import {ConeSweeps} from './cone-sweeps.js';
 
 /**
- * Runs of the interior-point method, the next where one fails. Of 53 steps of piles the first solved all but four, and of forty jammed heaps of 64 balls all
- * together 39. Which of them solves a hard step is chance; the last three brought one step of a pile of a thousand that the others did not.
+ * Runs of the interior-point method, the next where one fails. Of 53 steps of piles the first solved all but four, and
+ * of forty jammed heaps of 64 balls all together 39. Which of them solves a hard step is chance; the last three brought
+ * one step of a pile of a thousand that the others did not.
  */
 const runs: readonly InteriorRun[] = [
   {caution: 0.1, begin: 1, proximal: true},
@@ -26,11 +28,15 @@ const runs: readonly InteriorRun[] = [
   {caution: 0.1, begin: 10, proximal: false},
   {caution: 10, begin: 0.1, proximal: true},
 ];
-/** The share of the approach below which Newton steps and rounds are tried, again where a third of the error is left, and how often before smaller gaps count as closed. */
+/**
+ * The share of the approach below which Newton steps and rounds are tried, again where a third of the error is left,
+ * and how often before smaller gaps count as closed.
+ */
 const [near, nearer, mostTries] = [1e-5, 1 / 3, 2];
 /**
- * Sweeps after the interior-point method at most, until an error of this share of the approach, and so many in which the error has to be halved. On twelve hard
- * steps of a pile of a thousand, 80 iterations without sweeps took 5635 matrices, and 40 with sweeps 3684; a sweep takes a hundredth of a matrix.
+ * Sweeps after the interior-point method at most, until an error of this share of the approach, and so many in which
+ * the error has to be halved. On twelve hard steps of a pile of a thousand, 80 iterations without sweeps took 5635
+ * matrices, and 40 with sweeps 3684; a sweep takes a hundredth of a matrix.
  */
 const [mostSweeps, sweptTo, judgedAfter, atOnce] = [4000, 1e-7, 2000, 100];
 /** Newton steps at most; so many that bring nothing, from the last impulses and from elsewhere. */
@@ -38,40 +44,50 @@ const [mostSteps, firstSteps, steps] = [12, 5, 4];
 /** Contacts that part by less than this share of the speed press in the first of all. */
 const ties = 1e-9;
 /**
- * Wedged bodies may have impulses that are told apart by the smallest gaps alone, which come of rounding and of the curvature of bodies that roll. Gaps
- * that close at less than the accepted error count as closed; where no impulses are found, or only excessive ones, those that close at these shares of
- * the approach, and at last, for all runs anew, of the last one.
+ * Wedged bodies may have impulses that are told apart by the smallest gaps alone, which come of rounding and of the
+ * curvature of bodies that roll. Gaps that close at less than the accepted error count as closed; where no impulses are
+ * found, or only excessive ones, those that close at these shares of the approach, and at last, for all runs anew, of
+ * the last one.
  */
 const closed = [[1e-6, 1e-5, 1e-4], [1e-3]] as const;
-/** Impulses are excessive that give more than this many times what all contacts meet with: there are others where nothing but a tiny gap asks for them. */
+/**
+ * Impulses are excessive that give more than this many times what all contacts meet with: there are others where
+ * nothing but a tiny gap asks for them.
+ */
 const excessive = 10;
 /** An error so many times the speed is no way to a solution. */
 const lost = 100;
 /** Softness of contacts in single Newton steps. Their error is rounding over it: 1e-7 left laws off by 1e-9 m/s. */
 const softness = 1e-5;
 /**
- * Rounds of the proximal point method: where bodies are wedged, laws may tell impulses only by gaps that are nearly closed, and a round moves impulses
- * by such a gap's velocity over the softness. So contacts become firmer, down to `firmest`, while two Newton steps are enough for a round, and softer
- * where eight are not. On 104 steps of piles 6 Newton steps left one unsolved, and firmer contacts after each round took a tenth more steps.
+ * Rounds of the proximal point method: where bodies are wedged, laws may tell impulses only by gaps that are nearly
+ * closed, and a round moves impulses by such a gap's velocity over the softness. So contacts become firmer, down to
+ * `firmest`, while two Newton steps are enough for a round, and softer where eight are not. On 104 steps of piles 6
+ * Newton steps left one unsolved, and firmer contacts after each round took a tenth more steps.
  */
 const [firmer, firmest, softest, fewSteps, mostInRound] = [0.1, 1e-8, 1e-2, 2, 8];
 /**
- * The softness of the first round over the error's share of the approach, as firmer rounds failed: six hard steps of a pile took 1182 matrices in place of the
- * 1885 that they took when all rounds began with the softness of single steps.
+ * The softness of the first round over the error's share of the approach, as firmer rounds failed: six hard steps of a
+ * pile took 1182 matrices in place of the 1885 that they took when all rounds began with the softness of single steps.
  */
 const softer = 30;
 /**
- * An error below a share of the speed that stays the same to a hundredth, so often in turn that single steps follow rounds, is of a gap that asks for
- * impulses without bound: more rounds would not end it, closing the gap does. Ten hard steps of a pile of a thousand took 1428 matrices in place of 2073.
+ * An error below a share of the speed that stays the same to a hundredth, so often in turn that single steps follow
+ * rounds, is of a gap that asks for impulses without bound: more rounds would not end it, closing the gap does. Ten
+ * hard steps of a pile of a thousand took 1428 matrices in place of 2073.
  */
 const [stuck, same, mostStuck] = [1e-7, 0.01, 2];
-/** So many Newton steps have to halve the error, or no more rounds follow: forty jammed heaps took 9015 matrices in place of 10,662. */
+/**
+ * So many Newton steps have to halve the error, or no more rounds follow: forty jammed heaps took 9015 matrices in
+ * place of 10,662.
+ */
 const slow = 60;
 /**
- * Iterations of the interior-point method, `most` Newton steps of all rounds, and `above` of them after which a round is given up that is no nearer than where
- * it began, of the first run and of others. Of 53 steps of piles two needed more than 90 with it, and jammed heaps need up to 250. Five steps of a pile of a thousand took 871 matrices in
- * place of 1377 by giving up; of forty jammed heaps two more were not solved by giving up always. With 40 iterations in all runs 35 of them were solved,
- * with 60 in the later ones 38, with 80 39.
+ * Iterations of the interior-point method, `most` Newton steps of all rounds, and `above` of them after which a round
+ * is given up that is no nearer than where it began, of the first run and of others. Of 53 steps of piles two needed
+ * more than 90 with it, and jammed heaps need up to 250. Five steps of a pile of a thousand took 871 matrices in place
+ * of 1377 by giving up; of forty jammed heaps two more were not solved by giving up always. With 40 iterations in all
+ * runs 35 of them were solved, with 60 in the later ones 38, with 80 39.
  */
 const [first, others] = [
   {interior: 40, most: 90, above: 3},
@@ -79,12 +95,15 @@ const [first, others] = [
 ] as const;
 /** A round ends at this share of the error, or at rounding: this share of the speed over the softness. */
 const [roundEnds, rounding] = [0.2, 4e-16];
-/** Single steps follow a round where a third of the error is left, below this share of the speed, or after this many rounds. */
+/**
+ * Single steps follow a round where a third of the error is left, below this share of the speed, or after this many
+ * rounds.
+ */
 const [fine, rhythm] = [5e-9, 3];
 
 /**
- * Contacts count at first that part by no more than this share of the approach, and then those that would close, too. In a thousand balls that fall together
- * none pressed of those that parted by more than a fifth.
+ * Contacts count at first that part by no more than this share of the approach, and then those that would close, too.
+ * In a thousand balls that fall together none pressed of those that parted by more than a fifth.
  */
 const attended = 0.3;
 
@@ -229,7 +248,10 @@ export class ConeComplementarity {
     return cones.error();
   }
 
-  /** Newton steps, then rounds of the proximal point method (Rockafellar 1976), with so many steps at most. @returns the error that is left, of the impulses in p */
+  /**
+   * Newton steps, then rounds of the proximal point method (Rockafellar 1976), with so many steps at most.
+   * @returns the error that is left, of the impulses in p
+   */
   private settle(from: number, {speed, tolerance, enough}: Aim, {most, above}: Effort): number {
     const {cones} = this;
     let error = from > near * cones.approach ? from : this.polish(from, tolerance, enough, steps);

@@ -1,6 +1,6 @@
 /**
- * Contacts with Coulomb's friction among velocities: A v = b + Gᵀp, and of every contact u = G v + c. What the solvers of cone-complementarity.ts share:
- * the numbers, u, v of p, the matrix A + GᵀDG, and how far the laws are off.
+ * Contacts with Coulomb's friction among velocities: A v = b + Gᵀp, and of every contact u = G v + c. What the solvers
+ * of cone-complementarity.ts share: the numbers, u, v of p, the matrix A + GᵀDG, and how far the laws are off.
  */
 import {BlockDiagonal} from './block-diagonal.js';
 import {ConeMatrix} from './cone-matrix.js';
@@ -17,7 +17,9 @@ export class ConeContacts {
   readonly give: Float64Array;
   /** Whether that is of springs, and not a softness of all. */
   sprung = false;
-  /** Contacts yield this share of the velocity that impulses give by themselves to what these differ by from the anchor. */
+  /**
+   * Contacts yield this share of the velocity that impulses give by themselves to what these differ by from the anchor.
+   */
   softness = 0;
   readonly anchor: Float64Array;
   /** The largest velocity that contacts meet with without their impulses, when last asked for `speed`. */
@@ -69,7 +71,10 @@ export class ConeContacts {
     return true;
   }
 
-  /** The largest velocity that contacts meet with: without their impulses, or that one's impulse gives. In `v` is what they are without. */
+  /**
+   * The largest velocity that contacts meet with: without their impulses, or that one's impulse gives. In `v` is what
+   * they are without.
+   */
   speed(): number {
     const {p, table, a, b, v, local} = this;
     a.solve(b, v);
@@ -116,8 +121,8 @@ export class ConeContacts {
   }
 
   /**
-   * From now on contacts count that part by no more than a velocity without motion, and impulses of others are none. Which they are does not depend on steps before,
-   * so that a step gives the same when it is computed again.
+   * From now on contacts count that part by no more than a velocity without motion, and impulses of others are none.
+   * Which they are does not depend on steps before, so that a step gives the same when it is computed again.
    */
   attend(velocity: number): void {
     const {all, apart, matrix, table} = this;
@@ -147,7 +152,10 @@ export class ConeContacts {
     return new ConeMatrix(this.a, this.table, contacts);
   }
 
-  /** With the D in `stiffness` of contacts that count, of all of them if not said. @returns false where A + GᵀDG is refused */
+  /**
+   * With the D in `stiffness` of contacts that count, of all of them if not said.
+   * @returns false where A + GᵀDG is refused
+   */
   factor(contacts = this.contacts): boolean {
     this.factorizations++;
     return this.matrix?.factor(contacts, this.stiffness) === true;
@@ -167,7 +175,11 @@ export class ConeContacts {
     return most;
   }
 
-  /** Gaps that close at no more than a velocity count as closed, but for those of springs, which tell their impulses apart. @returns whether any was not so before */
+  /**
+   * Gaps that close at no more than a velocity count as closed, but for those of springs, which tell their impulses
+   * apart.
+   * @returns whether any was not so before
+   */
   close(velocity: number): boolean {
     const {apart, give, sprung} = this;
     const {rows} = this.table;

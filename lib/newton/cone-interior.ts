@@ -1,8 +1,9 @@
 /**
- * Impulses of contacts by a primal–dual interior-point method: Mehrotra's predictor and corrector (1992) in the scaling of Nesterov & Todd (1998; formulas of
- * Vandenberghe, The CVXOPT linear and quadratic cone program solvers, 2010), with De Saxcé's correction μ|z_T| in the equation of the slack, whose
- * derivative is damped where steps become short. Each iteration is one matrix A + GᵀDG. It comes near in some twenty iterations, also where impulses of wedged
- * bodies have far to go, which costs methods of first order thousands.
+ * Impulses of contacts by a primal–dual interior-point method: Mehrotra's predictor and corrector (1992) in the scaling
+ * of Nesterov & Todd (1998; formulas of Vandenberghe, The CVXOPT linear and quadratic cone program solvers, 2010), with
+ * De Saxcé's correction μ|z_T| in the equation of the slack, whose derivative is damped where steps become short. Each
+ * iteration is one matrix A + GᵀDG. It comes near in some twenty iterations, also where impulses of wedged bodies have
+ * far to go, which costs methods of first order thousands.
  */
 import {invert} from './block-diagonal.js';
 import type {ConeContacts} from './cone-contacts.js';
@@ -10,27 +11,32 @@ import type {ConeContacts} from './cone-contacts.js';
 /** Share of the way to the cone's border that a step takes. */
 const fraction = 0.995;
 /**
- * The derivative of the correction becomes less where the last step was shorter than this, and more otherwise, by these factors. They were chosen by hand
- * on 40 heaps of 64 balls: in a hundred iterations 20 were solved without damping, 22 without the derivative, 27 with factors of a half and two, 30 with these.
+ * The derivative of the correction becomes less where the last step was shorter than this, and more otherwise, by these
+ * factors. They were chosen by hand on 40 heaps of 64 balls: in a hundred iterations 20 were solved without damping, 22
+ * without the derivative, 27 with factors of a half and two, 30 with these.
  */
 const [short, less, more, leastDamping] = [0.3, 0.25, 1.4, 0.05];
 const leastCentering = 1e-4;
 /** A way that the method goes. */
 export interface InteriorRun {
-  /** Products of impulses and slacks do not fall below this share of what residuals make of them: next to the border steps would become short. */
+  /**
+   * Products of impulses and slacks do not fall below this share of what residuals make of them: next to the border
+   * steps would become short.
+   */
   readonly caution: number;
   /** The share of the approach that slacks begin with, and impulses give themselves. */
   readonly begin: number;
   /**
-   * The regularization is proximal (Friedlander & Orban 2012): contacts yield to the change of their impulses in an iteration, and the laws themselves are
-   * what it converges to. Otherwise contacts yield to their impulses, which is more robust where bodies are jammed, and errors of that size are left.
+   * The regularization is proximal (Friedlander & Orban 2012): contacts yield to the change of their impulses in an
+   * iteration, and the laws themselves are what it converges to. Otherwise contacts yield to their impulses, which is
+   * more robust where bodies are jammed, and errors of that size are left.
    */
   readonly proximal: boolean;
 }
 
 /**
- * Regularization of redundant contacts: the share that they yield of the velocity that an impulse gives by itself. Proximal, 1e-6 to 1e-8 took about the same
- * number of iterations.
+ * Regularization of redundant contacts: the share that they yield of the velocity that an impulse gives by itself.
+ * Proximal, 1e-6 to 1e-8 took about the same number of iterations.
  */
 const softness = {proximal: 1e-7, plain: 1e-6} as const;
 
@@ -123,7 +129,10 @@ export class ConeInterior {
     this.v.set(cones.v);
   }
 
-  /** One iteration; p and v of the contacts become what it has come to, p in its cones. @returns false where it goes no further */
+  /**
+   * One iteration; p and v of the contacts become what it has come to, p in its cones.
+   * @returns false where it goes no further
+   */
   step(): boolean {
     const {cones, sizes, p, z, dp, dz, slope, aim, middle} = this;
     const {contacts} = cones;
@@ -280,7 +289,10 @@ export class ConeInterior {
       }
   }
 
-  /** `stiff` and `share`: W⁻² after the correction's inverse derivative, of a contact that yields so much to the change of its impulse. D in its own coordinates. */
+  /**
+   * `stiff` and `share`: W⁻² after the correction's inverse derivative, of a contact that yields so much to the change
+   * of its impulse. D in its own coordinates.
+   */
   private soften(i: number): void {
     const {sizes, yields, mu, inverse, slope, stiff, share, whole, sum, inverted} = this;
     const d = this.cones.stiffness;

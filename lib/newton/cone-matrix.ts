@@ -1,5 +1,6 @@
 /**
- * A + GᵀDG of some of the contacts of cone-contacts.ts, with a [3, 3] block D for each: its pattern, its numbers and their factor.
+ * A + GᵀDG of some of the contacts of cone-contacts.ts, with a [3, 3] block D for each: its pattern, its numbers and
+ * their factor.
  */
 import {StiffgradError} from '../errors.js';
 import {auto, csrPattern, type Factor, type Pattern} from '../linear/index.js';

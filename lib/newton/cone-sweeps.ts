@@ -1,6 +1,7 @@
 /**
- * Sweeps of Gauss & Seidel over contacts with Coulomb's friction (nonsmooth contact dynamics: Jourdan, Alart & Jean 1998): each contact in turn gets the
- * impulse that its own laws ask for, with those of the others as they are. A sweep takes a hundredth of the time of a matrix.
+ * Sweeps of Gauss & Seidel over contacts with Coulomb's friction (nonsmooth contact dynamics: Jourdan, Alart & Jean
+ * 1998): each contact in turn gets the impulse that its own laws ask for, with those of the others as they are. A sweep
+ * takes a hundredth of the time of a matrix.
  */
 import type {ConeContacts} from './cone-contacts.js';
 

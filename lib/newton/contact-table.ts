@@ -1,6 +1,7 @@
 /**
- * What the solvers of cone-complementarity.ts need of contacts, one after the other in arrays: their rows of G on the unknowns that they move, with A⁻¹Gᵀ
- * and G A⁻¹Gᵀ. Blocks of a contact have room for three rows, so that those of contact i begin at 3i and 9i.
+ * What the solvers of cone-complementarity.ts need of contacts, one after the other in arrays: their rows of G on the
+ * unknowns that they move, with A⁻¹Gᵀ and G A⁻¹Gᵀ. Blocks of a contact have room for three rows, so that those of
+ * contact i begin at 3i and 9i.
  */
 import type {BlockDiagonal, Rows} from './block-diagonal.js';
 

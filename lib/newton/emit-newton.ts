@@ -75,14 +75,18 @@ export const frameSlots = {
   hasRowScales: 8,
   hasRoundoffFloor: 9,
   noiseMeasured: 10,
-  /** Flags: compiled kernels may factor, as the Jacobian has been checked; the present factor was made in JavaScript. */
+  /**
+   * Flags: compiled kernels may factor, as the Jacobian has been checked; the present factor was made in JavaScript.
+   */
   mayFactorCompiled: 11,
   factoredInJs: 12,
   /** Number of iterations begun in this solve; the residual norms at their starts follow. */
   normCount: 13,
 } as const;
 
-/** Residual norms that the frame has room for, as many as the usual limit of iterations; JavaScript keeps the others. */
+/**
+ * Residual norms that the frame has room for, as many as the usual limit of iterations; JavaScript keeps the others.
+ */
 export const normCapacity = 50;
 
 /** Length of the frame. */
@@ -478,9 +482,9 @@ export class NewtonEmitter {
   }
 
   /**
-   * Tests convergence. While corrections shrink, with rate Θ, the error left after the next one is at most 2Θ of it: with
-   * the Jacobian at z₀ kept, errors contract by L‖z − z₀‖ ≈ L‖Δ₀‖, of which Θ = ½L‖Δ₀‖ is the first
-   * observation (Newton–Kantorovich). Corrections that do not shrink must themselves be below the tolerance.
+   * Tests convergence. While corrections shrink, with rate Θ, the error left after the next one is at most 2Θ of it:
+   * with the Jacobian at z₀ kept, errors contract by L‖z − z₀‖ ≈ L‖Δ₀‖, of which Θ = ½L‖Δ₀‖ is the first observation
+   * (Newton–Kantorovich). Corrections that do not shrink must themselves be below the tolerance.
    *
    * In the first iteration the residual is J times the next correction, J the very matrix that scales it:
    * its scaled size is at most that of the correction, and the second scale has nothing to add.
@@ -508,9 +512,9 @@ export class NewtonEmitter {
 
   /**
    * Tests convergence with an approximate Jacobian A. Errors contract by the same factor ‖I − A⁻¹J‖ again and again, of
-   * which every rate is a lower bound, as corrections turn into its slowest direction. With Θ the larger of the last two
-   * rates, the error left after the next correction is Θ + Θ² + … = Θ/(1 − Θ) of it (Hairer & Wanner, Solving ODEs II,
-   * §IV.8); the test is never weaker than that for the Jacobian itself.
+   * which every rate is a lower bound, as corrections turn into its slowest direction. With Θ the larger of the last
+   * two rates, the error left after the next correction is Θ + Θ² + … = Θ/(1 − Θ) of it (Hairer & Wanner, Solving ODEs
+   * II, §IV.8); the test is never weaker than that for the Jacobian itself.
    */
   private testApproximateConvergence(worst: Value): void {
     const {b, accepted} = this;

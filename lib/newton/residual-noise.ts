@@ -102,8 +102,8 @@ export class ResidualNoise {
   }
 
   /**
-   * Takes third differences along a line with steps of at least `stepFactor · minStep`: the sum of their squares and the
-   * middle one of each row, and the largest first difference.
+   * Takes third differences along a line with steps of at least `stepFactor · minStep`: the sum of their squares and
+   * the middle one of each row, and the largest first difference.
    */
   private takeDifferences(
     probed: readonly ProbedValues[],

@@ -192,8 +192,8 @@ export class SimplifiedNewton {
 }
 
 /**
- * The largest rate with which a matrix is kept: below it no iteration more is needed (RADAU5 takes 0.001 as a rule, more
- * if Jacobians are expensive).
+ * The largest rate with which a matrix is kept: below it no iteration more is needed (RADAU5 takes 0.001 as a rule,
+ * more if Jacobians are expensive).
  */
 function maxReuseRate(work: number): number {
   return work <= 1 ? 0 : Math.min(0.3, 0.001 * work * work);

@@ -12,7 +12,10 @@ export type Trial = (s: number) => number;
 /** Strategy for the length of a step; made by `full`, `subSteps` or `backtracking`. */
 export interface StepLength {
   readonly name: string;
-  /** It always takes the whole correction, so that Newton's method need not evaluate the merit and does not call `choose`. */
+  /**
+   * It always takes the whole correction, so that Newton's method need not evaluate the merit and does not call
+   * `choose`.
+   */
   readonly isFull?: boolean;
   /**
    * Chooses s, leaving z and the residual at z − sΔ.
