@@ -31,7 +31,7 @@ export interface AdaptiveParts {
    * The error of the last attempt over its tolerance; arguments: rtol, and the number of components with an estimate.
    */
   readonly error: Part;
-  /** Of (error): takes note of an attempt, saves what is asked for, and sets t, h and stop for the next; 0 where there is none. */
+  /** Accepts or rejects an attempt by its error, saves states, and sets t, h and stop for the next; returns 0 if none. */
   readonly judge: Part;
 }
 
