@@ -60,6 +60,14 @@ function chainDifferences(ends: ChainEnds): {
  * coefficients (stiffness, cubic, damping) are one number or one per spring, in order from the wall.
  * @throws OptionError 'bad-option', 'bad-coefficient', 'bad-spring'; ShapeError 'chain-shape', 'coefficient-shape' when
  *   traced
+ * @example
+ * ```ts
+ * import {equilibrium} from 'stiffgrad';
+ * import {chain} from 'stiffgrad/models';
+ *
+ * const masses = chain({count: 8, mass: 1, stiffness: 1e4, g: 1});
+ * console.log(equilibrium(masses, {q: new Float64Array(8)}).values('q')[7]); // → 0.0036
+ * ```
  */
 export function chain(spec: ChainSpec): SystemWithEnergy & Drawn {
   const schema = {...elasticityOptions, ...chainOptions};

@@ -14,6 +14,15 @@ const damperOptions = {
 /**
  * A viscous damper to ground on every coordinate: f = −c v.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
+ * @example
+ * ```ts
+ * import {mechanics, simulate} from 'stiffgrad';
+ * import {damper} from 'stiffgrad/models';
+ *
+ * const sliding = mechanics({mass: 1, forces: [damper({coefficient: 1})]});
+ * const path = simulate(sliding, {q: 0, v: 1}, {dt: 0.01, steps: 100});
+ * console.log(path.values('v')[100]); // → 0.368
+ * ```
  */
 export function damper(spec: Options<typeof damperOptions>): ForceTerm {
   const {coefficient} = readOptions(spec, damperOptions, 'damper');

@@ -27,6 +27,15 @@ export type GravitySpec = Options<typeof gravityOptions>;
 /**
  * Weight: f = M · g·direction, for a scalar, lumped or consistent mass. The energy is zero at q = 0.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'mass-shape' when traced
+ * @example
+ * ```ts
+ * import {mechanics, simulate} from 'stiffgrad';
+ * import {gravity} from 'stiffgrad/models';
+ *
+ * const falling = mechanics({mass: 2, forces: [gravity({mass: 2, g: 9.81, direction: -1})]});
+ * const path = simulate(falling, {q: 0, v: 0}, {dt: 0.01, steps: 100});
+ * console.log(path.values('v')[100]); // → -9.81
+ * ```
  */
 export function gravity(spec: GravitySpec): ConservativeTerm {
   const {mass, g, direction} = readOptions(spec, gravityOptions, 'gravity');

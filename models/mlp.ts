@@ -59,6 +59,14 @@ const activations: {readonly [name: string]: (x: tf.Tensor) => tf.Tensor} = {
  * gradients through the layers (Glorot & Bengio, Understanding the difficulty of training deep
  * feedforward neural networks, AISTATS 2010, eq. 16); biases are zero. Call it outside of forces.
  * @throws OptionError 'bad-network'
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {mlp} from 'stiffgrad/models';
+ *
+ * const network = mlp({sizes: [2, 8, 1], activation: 'tanh', seed: 1});
+ * console.log(network.apply(tf.zeros([5, 2])).shape); // → [5, 1]
+ * ```
  */
 export function mlp(spec: MlpSpec): Mlp {
   const {sizes, activation, seed} = readOptions(spec, mlpOptions, 'mlp');

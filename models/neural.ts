@@ -56,6 +56,15 @@ type Evaluate = (at: At) => tf.Tensor;
  * @param options.inputs default ['q', 'v']
  * @throws OptionError 'bad-network', 'bad-coefficient'; when traced, ShapeError
  *   'network-input', 'network-output', 'coefficient-shape'
+ * @example
+ * ```ts
+ * import {mechanics, simulate} from 'stiffgrad';
+ * import {mlp, neuralForce} from 'stiffgrad/models';
+ *
+ * const network = mlp({sizes: [2, 8, 1], seed: 1});
+ * const system = mechanics({mass: 1, forces: [neuralForce(x => network.apply(x))]});
+ * console.log(simulate(system, {q: [1], v: [0]}, {dt: 0.01, steps: 10}).q.shape); // → [11, 1]
+ * ```
  */
 export function neuralForce(network: Network, options: Options<typeof forceOptions> = {}): ForceTerm {
   const {scale} = readOptions(options, forceOptions, 'neuralForce');

@@ -30,6 +30,15 @@ export type PendulumSpec = Options<typeof pendulumOptions>;
  * entry is a separate pendulum, and coefficients are numbers or have the shape of q. The energy is
  * zero at rest, hanging.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
+ * @example
+ * ```ts
+ * import {simulate} from 'stiffgrad';
+ * import {pendulum} from 'stiffgrad/models';
+ *
+ * const swing = pendulum({length: 1, mass: 1, g: 9.81});
+ * const path = simulate(swing, {q: 0.1, v: 0}, {dt: 0.01, steps: 100});
+ * console.log(path.q.shape); // → [101]
+ * ```
  */
 export function pendulum(spec: PendulumSpec): SystemWithEnergy & Drawn {
   const {length, mass: bob, g, damping} = readOptions(spec, pendulumOptions, 'pendulum');

@@ -95,6 +95,15 @@ const springOptions = {
  * A spring to ground on every coordinate: f = −k(e + c e³), e = q − rest. Each coefficient is a number
  * or broadcasts to q; a stiffness of 0 leaves a coordinate free.
  * @throws OptionError 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
+ * @example
+ * ```ts
+ * import {mechanics, simulate} from 'stiffgrad';
+ * import {spring} from 'stiffgrad/models';
+ *
+ * const oscillator = mechanics({mass: 1, forces: [spring({stiffness: 1})]});
+ * const path = simulate(oscillator, {q: 1, v: 0}, {dt: 0.01, steps: 100});
+ * console.log(path.values('q')[100]); // → 0.540
+ * ```
  */
 export function spring(spec: Elasticity & Pick<Options<typeof springOptions>, 'rest'>): ConservativeTerm {
   const {rest} = readOptions(spec, springOptions, 'spring');

@@ -80,6 +80,16 @@ const LINES = 6;
  * A series over time: of one run, or of several at the same times as their median and the band that contains `coverage`
  * of them, as from a batch over uncertain parameters.
  * @throws OptionError 'bad-option', 'no-series', 'bad-plot'
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {mechanics, simulate} from 'stiffgrad';
+ * import {plot} from 'stiffgrad/plot';
+ *
+ * const system = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
+ * const path = simulate(system, {q: 1, v: 0}, {dt: 0.1, steps: 100});
+ * console.log(plot(path, {unit: 'm'})); // → <svg class="chart"…
+ * ```
  */
 export function plot(run: Trajectory<System> | readonly Trajectory<System>[], options: PlotOptions = {}): string {
   const given = readOptions(options, plotOptions, 'plot', 'bad-option');

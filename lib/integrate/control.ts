@@ -116,6 +116,16 @@ export function constant(): ConstantControl {
  * The gradient treats the step lengths as constants: their dependence on state and parameters,
  * an effect of the size of the tolerance, is neglected.
  * @throws OptionError 'bad-control'
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {adaptive, ode, simulate, tsit5} from 'stiffgrad';
+ *
+ * const decay = ode(({y}) => tf.neg(y));
+ * const control = adaptive({rtol: 1e-9, atol: 1e-12});
+ * const path = simulate(decay, {y: 1}, {scheme: tsit5(), control, dt: 0.1, t1: 1, saveAt: 'end'});
+ * console.log(path.values('y')[1]); // → 0.36787944
+ * ```
  */
 export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
   refuseUnknownOptions(

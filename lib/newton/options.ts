@@ -89,6 +89,19 @@ function checkLinearSolver(linear: LinearSolver): LinearSolver {
 /**
  * Newton's method for the equations of a step.
  * @throws OptionError 'bad-newton'
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {mechanics, newton, simulate, sparseLu} from 'stiffgrad';
+ *
+ * const system = mechanics({mass: [1, 1], forces: ({q}) => tf.neg(tf.sinh(q))});
+ * const path = simulate(system, {q: [1, 0], v: [0, 0]}, {
+ *   dt: 0.01,
+ *   steps: 10,
+ *   newton: newton({tolerance: {relative: 1e-12}, linear: sparseLu()}),
+ * });
+ * console.log(path.status); // → completed
+ * ```
  */
 export function newton(options: NewtonOptions = {}): Newton {
   refuseUnknownOptions(options, newtonOptions, 'newton', 'bad-newton');

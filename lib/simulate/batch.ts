@@ -67,7 +67,19 @@ export interface BatchVjp<S extends AnySystem = System, G = BatchPullback<S>> {
 /** As `BatchVjp`, with a promise. */
 export type BatchVjpAsync<S extends AnySystem = System> = BatchVjp<S, Promise<BatchPullback<S>>>;
 
-/** Runs a system from many initial states: see `Batch`. */
+/**
+ * Runs a system from many initial states: see `Batch`.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {batch, ode, rk4} from 'stiffgrad';
+ *
+ * const growth = ode(({y, params}) => tf.mul(params.k as tf.Tensor, y));
+ * const members = [1, 2].map(k => ({initial: {y: 1}, params: {k}}));
+ * const paths = batch(growth, members, {scheme: rk4(), dt: 0.01, steps: 100});
+ * console.log(paths.map(path => path.values('y')[100])); // → [2.718, 7.389]
+ * ```
+ */
 export const batch: Batch = /* @__PURE__ */ Object.assign(
   (system: System, members: readonly BatchMember[], options: BatchOptions): AnyTrajectory[] => {
     if (members.length === 0) return [];

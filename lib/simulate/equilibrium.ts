@@ -243,7 +243,17 @@ function lastOf(trajectory: AnyTrajectory): Equilibrium<System> {
   return result;
 }
 
-/** Finds the state of rest near a guess: see `FindEquilibrium`. */
+/**
+ * Finds the state of rest near a guess: see `FindEquilibrium`.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {equilibrium, mechanics} from 'stiffgrad';
+ *
+ * const hanging = mechanics({mass: 2, forces: ({q}) => tf.sub(tf.mul(-40, q), 19.62)});
+ * console.log(equilibrium(hanging, {q: 0}).values('q')[0]); // → -0.4905
+ * ```
+ */
 export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
   (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): Equilibrium<System> =>
     lastOf(searched(options, given => simulate(system, atRest(system, start), given))),

@@ -78,6 +78,14 @@ const instant: Scheme = {
  * it is that of the components which the algebraic equations leave free.
  * @throws OptionError 'bad-linearization' for a system with hidden states, and where a rigid contact touches;
  *   InconsistentStateError where the state breaks the constraints
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {linearize, mechanics} from 'stiffgrad';
+ *
+ * const system = mechanics({mass: 1, forces: ({q}) => tf.mul(-4, q)});
+ * console.log(linearize(system, {q: 0, v: 0}).A.flat()); // → [0, 1, -4, 0]
+ * ```
  */
 export function linearize<S extends AnySystem>(
   system: S,

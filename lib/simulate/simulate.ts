@@ -33,7 +33,18 @@ import {steps} from './steps.js';
 import type {Status} from '../integrate/counters.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
 
-/** Runs a system from its initial state: see `Simulate`. */
+/**
+ * Runs a system from its initial state: see `Simulate`.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {mechanics, simulate} from 'stiffgrad';
+ *
+ * const system = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
+ * const path = simulate(system, {q: 1, v: 0}, {dt: 0.01, steps: 100});
+ * console.log(path.values('q')[100].toFixed(3)); // → 0.540
+ * ```
+ */
 export const simulate: Simulate = /* @__PURE__ */ Object.assign(
   (system: System, initial: Initial, options: SimulateOptions): AnyTrajectory =>
     runOn(prepare(system, initial, options)),

@@ -179,6 +179,19 @@ const bilaterals = defineConstraint({name: 'bilateral', of: 'positions', holds: 
 /**
  * φ(q, t) = 0, enforced by the force Gᵀλ with G = ∂φ/∂q.
  * @throws OptionError 'bad-constraint'
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {bilateral, mechanics, simulate} from 'stiffgrad';
+ *
+ * const pendulum = mechanics({
+ *   mass: 1,
+ *   forces: () => tf.tensor1d([0, -9.81]),
+ *   constraints: [bilateral(({q}) => tf.sub(tf.sum(tf.square(q)), 1))],
+ * });
+ * const path = simulate(pendulum, {q: [1, 0], v: [0, 0]}, {dt: 0.01, steps: 50});
+ * console.log(Math.hypot(...path.values('q').slice(-2))); // → 1.0000
+ * ```
  */
 export function bilateral<P extends ParamsLike<P> = Params, Z extends string = never>(
   phi: Gap<P, Z>,
@@ -229,6 +242,15 @@ const unilaterals = (smoothing: number, soft: boolean): MakesConstraints =>
  * pulls; a row opens when it would. Solved with the Fischer–Burmeister function, exact by default;
  * with `smoothing` ε > 0 gap·λ = ε² in place of 0, differentiable across a change of contact.
  * @throws OptionError 'bad-constraint'
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {mechanics, simulate, unilateral} from 'stiffgrad';
+ *
+ * const ball = mechanics({mass: 1, forces: () => tf.scalar(-9.81), constraints: [unilateral(({q}) => q)]});
+ * const path = simulate(ball, {q: 0.1, v: 0}, {dt: 0.01, steps: 50});
+ * console.log(Math.abs(path.values('q')[50]) < 1e-6); // → true
+ * ```
  */
 export function unilateral<P extends ParamsLike<P> = Params, Z extends string = never>(
   phi: Gap<P, Z>,

@@ -65,6 +65,17 @@ const eventOptions = {
  * 'stop' or a jump ends early is repeated up to the time where `when` is zero in the scheme's own
  * state. An event function that is zero at the start of the run has not crossed zero.
  * @throws OptionError 'bad-event'
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {adaptive, event, ode, simulate, tsit5} from 'stiffgrad';
+ *
+ * const decay = ode(({y}) => tf.neg(y));
+ * const half = event({when: ({y}) => tf.sub(y, 0.5), then: 'stop'});
+ * const path = simulate(decay, {y: 1}, {scheme: tsit5(), control: adaptive(), dt: 0.1, t1: 2, events: [half]});
+ * console.log(path.status); // → event
+ * console.log(path.events[0].t); // → 0.693
+ * ```
  */
 export function event<P extends ParamsLike<P> = Params, Z extends string = never>(spec: EventSpec<P, Z>): Event<P, Z> {
   return readOptions(spec, eventOptions, 'event', 'bad-event');

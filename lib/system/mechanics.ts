@@ -73,6 +73,18 @@ export interface MechanicalSystem<P = Params, Z extends string = never> {
  * then the compiler checks their names in every run. With hidden states, declare their names after the parameters,
  * `mechanics<{k: tf.Tensor}, 'z'>({...})`, if P is declared.
  * @throws OptionError, ShapeError if mass, forces, constraints, states or kinematics are invalid
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {mechanics, simulate} from 'stiffgrad';
+ *
+ * const system = mechanics({
+ *   mass: [1, 2],
+ *   forces: [({q}) => tf.mul(-40, q), ({v}) => tf.mul(-0.1, v)],
+ * });
+ * const path = simulate(system, {q: [0.5, 0], v: [0, 0]}, {dt: 0.01, steps: 10});
+ * console.log(path.q.shape); // → [11, 2]
+ * ```
  */
 export function mechanics<P extends ParamsLike<P> = Params, Z extends string = string>(
   spec: MechanicsSpec<P, Z> & {readonly states: StateSpecs<P, Z>},

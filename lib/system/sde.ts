@@ -68,6 +68,15 @@ const sdeOptions = {
  * of constant length, or adaptive ones if the scheme's strong order is at least 1 or the noise is additive. The
  * gradient with respect to the seed is zero.
  * @throws OptionError if a function is missing, or `calculus` is missing and the noise is not additive
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {eulerMaruyama, sde, simulate} from 'stiffgrad';
+ *
+ * const noisy = sde({drift: ({y}) => tf.neg(y), diffusion: () => tf.scalar(0.5), noise: 'additive', seed: 1});
+ * const path = simulate(noisy, {y: 1}, {scheme: eulerMaruyama(), dt: 0.01, steps: 100});
+ * console.log(path.y.shape); // → [101]
+ * ```
  */
 export function sde<P extends ParamsLike<P> = Params>(spec: SdeSpec<P>): SdeSystem<P> {
   const {noise: kind, calculus} = readOptions(spec, sdeOptions, 'sde', 'bad-sde');

@@ -63,6 +63,16 @@ export type SignalOptions = Options<typeof signalOptions>;
  *   number of samples
  * @throws ShapeError if the lengths differ; DataError if times do not increase, a number is not finite,
  *   or a gap is longer than allowed, with the sample's index
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {mechanics, signal, simulate} from 'stiffgrad';
+ *
+ * const pushed = mechanics({mass: 1, forces: ({params: {push}}) => push as tf.Tensor});
+ * const push = signal([0, 1], [0, 6]);
+ * const path = simulate(pushed, {q: 0, v: 0}, {inputs: {push}, dt: 0.01, steps: 100});
+ * console.log(path.values('v')[100]); // → 3.00
+ * ```
  */
 export function signal(t: Numeric, values: Numeric, kind: SignalKind = 'linear', options: SignalOptions = {}): Signal {
   const {missing, maxGap} = readOptions(options, signalOptions, 'signal');

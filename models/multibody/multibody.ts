@@ -126,6 +126,19 @@ export type SavedMotion = Pick<Trajectory, 'values'>;
  * with `consistent: 'project'` are moved to the nearest that do not. More joints than are needed may be given
  * (docs/constraints.md, redundant constraints).
  * @throws OptionError 'bad-multibody', 'unknown-body', 'bad-coefficient'; ShapeError 'inertia-shape' when traced
+ * @example
+ * ```ts
+ * import {simulate} from 'stiffgrad';
+ * import {multibody, revolute} from 'stiffgrad/models';
+ *
+ * const rod = multibody({
+ *   gravity: [0, 0, -9.81],
+ *   bodies: {rod: {mass: 1, inertia: [1e-3, 1 / 12, 1 / 12], position: [0.5, 0, 0]}},
+ *   joints: {pin: revolute('ground', 'rod', {at: [0, 0, 0], axis: [0, 1, 0]})},
+ * });
+ * const path = simulate(rod, rod.initial, {dt: 0.01, steps: 20});
+ * console.log(Math.hypot(...rod.pose(path, 'rod').position.slice(-3))); // → 0.5000
+ * ```
  */
 export function multibody(spec: MultibodySpec): Multibody {
   const {gravity, forces, contacts, shapes, ...read} = readOptions(

@@ -1,4 +1,7 @@
-/** Every TypeScript block of the README and the docs is compiled strictly and run, and what it states is checked; shell lines name real scripts. */
+/**
+ * Every TypeScript block of the README, the docs and the docstrings (`@example`) is compiled strictly and run, and what it
+ * states is checked; shell lines name real scripts.
+ */
 import {existsSync} from 'node:fs';
 import {mkdtemp, rm} from 'node:fs/promises';
 import * as fs from 'node:fs/promises';
@@ -14,8 +17,8 @@ import * as plot from '../../plot/index.js';
 import * as sweep from '../../sweep/index.js';
 import * as training from '../../training/index.js';
 import {exportedValues} from './exported.js';
-import {agrees, blocks, programs, run, typeErrors} from './snippets.js';
-import {documents, entries, nodeEntries, readText, root} from './sources.js';
+import {agrees, blocks, docstringPrograms, programs, run, typeErrors} from './snippets.js';
+import {documents, entries, filesBelow, nodeEntries, readText, root} from './sources.js';
 
 const modules = {
   '@tensorflow/tfjs': tf,
@@ -27,7 +30,10 @@ const modules = {
   'stiffgrad/sweep': sweep,
   'node:fs/promises': fs,
 };
-const all = documents.flatMap(page => programs(page, readText(page)));
+const examples = ['lib', 'models', 'training', 'plot', 'sweep']
+  .flatMap(folder => filesBelow(folder, '.ts'))
+  .flatMap(file => docstringPrograms(file, readText(file)));
+const all = [...documents.flatMap(page => programs(page, readText(page))), ...examples];
 
 describe('the documents', function () {
   this.timeout(120_000);

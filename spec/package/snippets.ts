@@ -37,6 +37,19 @@ export function programs(page: string, markdown: string): Program[] {
   return list;
 }
 
+/** Examples of docstrings, `@example` with a block of TypeScript: each is a program of its own. */
+export function docstringPrograms(file: string, source: string): Program[] {
+  return [...source.matchAll(/^ *\/\*\*[^]*?\*\//gm)].flatMap(({0: comment, index}) => {
+    const before = source.slice(0, index).split('\n').length - 1;
+    const text = comment.replace(/^ *\* ?/gm, '');
+    const from = text.indexOf('@example');
+    // Empty lines stand for what comes before, so that lines are those of the file.
+    return from < 0
+      ? []
+      : programs(file, '\n'.repeat(before + text.slice(0, from).split('\n').length - 1) + text.slice(from));
+  });
+}
+
 type Check = (statedOrThrown: unknown, stated: string, line: number) => void;
 
 /** The program as JavaScript, its stated values as calls of `check(value, text, line)`, its stated errors of `caught(run, text, line)`. */

@@ -94,6 +94,24 @@ const known: Checks = {
  * @throws OptionError, ShapeError, DataError for a problem that is not well posed; TraceError for a model that
  *   cannot be traced; NewtonError, SingularMatrixError or InconsistentStateError if the guess cannot
  *   be simulated
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {ode, rk4} from 'stiffgrad';
+ * import {identify, positive} from 'stiffgrad/training';
+ *
+ * const decay = ode(({y, params}) => tf.neg(tf.mul(params.k as tf.Tensor, y)));
+ * const t = Float64Array.from({length: 21}, (_, i) => i / 20);
+ * const fit = await identify({
+ *   system: decay,
+ *   initial: {y: 1},
+ *   data: {t, y: t.map(time => Math.exp(-2 * time))},
+ *   parameters: {k: positive(1)},
+ *   scheme: rk4(),
+ *   dt: 0.05,
+ * });
+ * console.log(fit.estimate.k); // → 2.000
+ * ```
  */
 export async function identify<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
   problem: IdentificationProblem<T, S, Q>,

@@ -26,6 +26,13 @@ const cosineOptions = {rate: positive, least: optional(nonNegative, 0), warmup: 
 /**
  * Half a cosine from `rate` down to `least` at the end of the run (Loshchilov & Hutter, SGDR, ICLR 2017), after
  * `warmup` steps in which the rate rises linearly from 0 (Goyal et al., Accurate, Large Minibatch SGD, 2017).
+ * @example
+ * ```ts
+ * import {schedules} from 'stiffgrad/training';
+ *
+ * const rate = schedules.cosine({rate: 0.1, warmup: 10});
+ * console.log(rate({step: 4, epoch: 0, steps: 100})); // → 0.05
+ * ```
  */
 export function cosineDecay(spec: Options<typeof cosineOptions>): Schedule {
   const {rate, least, warmup} = readOptions(spec, cosineOptions, 'schedules.cosine');
