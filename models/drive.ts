@@ -22,6 +22,14 @@ const drivenOptions = {
  * spring k is the load k u(t).
  * @throws OptionError 'bad-drive', 'bad-coefficient' (also if the history does not return a tensor, when traced);
  *   ShapeError 'coefficient-shape' when traced
+ * @example
+ * ```ts
+ * import {mechanics, simulate} from 'stiffgrad';
+ * import {drivenBy, drives} from 'stiffgrad/models';
+ *
+ * const shaken = mechanics({mass: 1, forces: [drivenBy(drives.harmonic({amplitude: 1, frequency: 2}))]});
+ * console.log(simulate(shaken, {q: 0, v: 0}, {dt: 0.01, steps: 10}).status); // → completed
+ * ```
  */
 export function drivenBy(drive: Drive, spec: Options<typeof drivenOptions> = {}): ForceTerm {
   const history = historyOf(drive);

@@ -26,6 +26,14 @@ export type CoulombSpec = Options<typeof coulombOptions>;
  * broadcast to q. (Regularised Coulomb friction: Olsson et al., Friction models and friction
  * compensation, European Journal of Control 4, 1998.)
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
+ * @example
+ * ```ts
+ * import {mechanics, simulate} from 'stiffgrad';
+ * import {friction} from 'stiffgrad/models';
+ *
+ * const sliding = mechanics({mass: 1, forces: [friction.coulomb({force: 1, velocityScale: 1e-3})]});
+ * console.log(simulate(sliding, {q: 0, v: 1}, {dt: 0.01, steps: 50}).values('v')[50]); // → 0.500
+ * ```
  */
 export function coulomb(spec: CoulombSpec): ForceTerm {
   const {force, velocityScale} = readOptions(spec, coulombOptions, 'coulomb');

@@ -79,6 +79,15 @@ export function neuralForce(network: Network, options: Options<typeof forceOptio
  * A conservative force −∂V/∂q whose potential V(q) is a network's output: one number, or one per
  * particle if it is shared. The work along any closed path is zero, whatever the weights.
  * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
+ * @example
+ * ```ts
+ * import {mechanics, simulate} from 'stiffgrad';
+ * import {mlp, neuralPotential} from 'stiffgrad/models';
+ *
+ * const network = mlp({sizes: [1, 8, 1], seed: 1});
+ * const system = mechanics({mass: 1, forces: [neuralPotential(x => network.apply(x))]});
+ * console.log(simulate(system, {q: [1], v: [0]}, {dt: 0.01, steps: 10}).q.shape); // → [11, 1]
+ * ```
  */
 export function neuralPotential(network: Network, options: Pick<NetworkOptions, 'shared'> = {}): ConservativeTerm {
   readOptions(options, {shared: networkOptions.shared}, 'neuralPotential');

@@ -119,6 +119,14 @@ export type DoublePendulumSpec = Options<typeof doubleOptions>;
  *
  * the inertia terms in the force. The energy T + V is zero at rest, hanging.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'double-pendulum-shape' when traced
+ * @example
+ * ```ts
+ * import {simulate} from 'stiffgrad';
+ * import {doublePendulum} from 'stiffgrad/models';
+ *
+ * const swing = doublePendulum({lengths: [1, 1], masses: [1, 1]});
+ * console.log(simulate(swing, {q: [1, 1], v: [0, 0]}, {dt: 0.01, steps: 10}).q.shape); // → [11, 2]
+ * ```
  */
 export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Drawn {
   const {lengths, masses, g, damping} = readOptions(spec, doubleOptions, 'doublePendulum');

@@ -80,6 +80,13 @@ export interface SpringMesh extends SystemWithEnergy, Drawn {
  * along rows and columns, and optional diagonals, all follow one law, with coefficients of one number
  * or [edges].
  * @throws OptionError 'bad-option', 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
+ * @example
+ * ```ts
+ * import {springMesh} from 'stiffgrad/models';
+ *
+ * const cloth = springMesh({rows: 4, columns: 4, stiffness: 1e3, mass: 0.1});
+ * console.log(cloth.positions.length); // → 12
+ * ```
  */
 export function springMesh(spec: SpringMeshSpec): SpringMesh {
   const read = readOptions(spec, {...elasticityOptions, ...meshOptions}, 'springMesh');

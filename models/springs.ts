@@ -31,6 +31,15 @@ export type SpringsSpec = EdgesSpec & Elasticity & Pick<Options<typeof springsOp
  *
  * @throws OptionError 'bad-edge', 'bad-coefficient', 'bad-spring'; when traced, OptionError
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
+ * @example
+ * ```ts
+ * import {mechanics, simulate} from 'stiffgrad';
+ * import {particles} from 'stiffgrad/models';
+ *
+ * const pair = mechanics({mass: 1, forces: [particles.springs({edges: [[0, 1]], stiffness: 10, restLength: 1})]});
+ * const still = [[0, 0], [0, 0]];
+ * console.log(simulate(pair, {q: [[0, 0], [1.5, 0]], v: still}, {dt: 0.01, steps: 10}).q.shape); // → [11, 2, 2]
+ * ```
  */
 export function springs(spec: SpringsSpec): ConservativeTerm {
   readOptions(spec, springsOptions, 'springs');

@@ -50,6 +50,12 @@ const listed = <C extends Case>(length: number, each: () => Iterator<C>): CaseLi
  * All combinations of the values, the last name fastest.
  * @param values of each name, at least one; `linspace` and `logspace` make them
  * @throws OptionError 'empty-grid'
+ * @example
+ * ```ts
+ * import {cases} from 'stiffgrad/sweep';
+ *
+ * console.log([...cases.grid({k: [1, 2], c: [3]})].length); // → 2
+ * ```
  */
 export function grid<V extends Readonly<Record<string, readonly unknown[]>>>(
   values: V,
@@ -79,6 +85,12 @@ export function grid<V extends Readonly<Record<string, readonly unknown[]>>>(
 /**
  * `count` numbers from `low` to `high` in equal steps, both included.
  * @throws OptionError if an end is not finite, or the count no whole number
+ * @example
+ * ```ts
+ * import {cases} from 'stiffgrad/sweep';
+ *
+ * console.log(cases.linspace(0, 1, 5)); // → [0, 0.25, 0.5, 0.75, 1]
+ * ```
  */
 export function linspace(low: number, high: number, count: number): number[] {
   requireValue(low, finite, 'linspace: low');

@@ -21,7 +21,18 @@ import {specialFor} from './symmetrized.js';
 
 const automatic = withRecipe<LinearSolver>({name: 'auto', analyze: choose}, 'auto');
 
-/** Every call returns one object, so that the analysis of one run is reused by the next. */
+/**
+ * Every call returns one object, so that the analysis of one run is reused by the next.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {auto, mechanics, newton, simulate} from 'stiffgrad';
+ *
+ * const system = mechanics({mass: [1, 1], forces: ({q}) => tf.neg(q)});
+ * const path = simulate(system, {q: [1, 0], v: [0, 0]}, {dt: 0.01, steps: 2, newton: newton({linear: auto()})});
+ * console.log(path.stats.linear); // → dense
+ * ```
+ */
 export function auto(): LinearSolver {
   return automatic;
 }

@@ -182,6 +182,14 @@ const massive: Formulation = {
  * BDF2: second order, L-stable, with two steps. It damps more than the generalized-α method with ρ∞ = 0
  * does at low frequencies, and needs one force per step. It supports only contacts that are springs: its history would
  * contain an impact.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {bdf2, ode, simulate} from 'stiffgrad';
+ *
+ * const decay = ode(({y}) => tf.neg(y));
+ * console.log(simulate(decay, {y: 1}, {scheme: bdf2(), dt: 0.01, steps: 100}).values('y')[100]); // → 0.368
+ * ```
  */
 export function bdf2(): Scheme {
   return {name: 'bdf2', order: 2, dissipative: true, mechanics, ode: ({mass}) => (mass ? massive : massless)};

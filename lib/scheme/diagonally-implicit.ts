@@ -112,6 +112,15 @@ export function kvaerno3(): Scheme {
 /**
  * Kvaernø's 5/4 pair with seven stages, six of them implicit, γ = 0.26. Fifth order, L-stable; fourth between
  * the ends of steps, where the seven stages meet no more conditions.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {adaptive, kvaerno5, ode, simulate} from 'stiffgrad';
+ *
+ * const stiff = ode(({y, t}) => tf.mul(-1e6, tf.sub(y, tf.cos(t))));
+ * const path = simulate(stiff, {y: 1}, {scheme: kvaerno5(), control: adaptive(), dt: 0.01, t1: 1, saveAt: 'end'});
+ * console.log(path.values('y')[1]); // → 0.540
+ * ```
  */
 export function kvaerno5(): Scheme {
   const method = tableau('kvaerno5', 5, 0.26, true, [

@@ -110,6 +110,15 @@ function family(name: string, w: Weights): Scheme {
  * α_f = ρ∞/(ρ∞+1).
  * @param options.rhoInf in [0, 1]; default 0.8, which takes unresolved vibrations to a thousandth in 31 steps
  * @throws OptionError where ρ∞ is out of range
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {generalizedAlpha, mechanics, simulate} from 'stiffgrad';
+ *
+ * const system = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
+ * const path = simulate(system, {q: 1, v: 0}, {scheme: generalizedAlpha({rhoInf: 0.9}), dt: 0.01, steps: 100});
+ * console.log(path.values('q')[100]); // → 0.540
+ * ```
  */
 export function generalizedAlpha(options: {readonly rhoInf?: number} = {}): Scheme {
   refuseUnknownOptions(options, {rhoInf: between(0, 1)}, 'generalizedAlpha', 'bad-scheme');

@@ -45,6 +45,14 @@ const linearAcceleration = 0.01;
  * the central difference. Starts at a = M⁻¹f; for γ > ½, which damps, its first step takes a⁺ at both ends, as a
  * start off the slow manifold would leave v of the size of hω²q otherwise (start.ts).
  * @throws OptionError where β or γ is out of range
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {mechanics, newmark, simulate} from 'stiffgrad';
+ *
+ * const system = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
+ * console.log(simulate(system, {q: 1, v: 0}, {scheme: newmark(), dt: 0.01, steps: 100}).values('q')[100]); // → 0.540
+ * ```
  */
 export function newmark(options: NewmarkOptions = {}): Scheme {
   refuseUnknownOptions(options, {beta: between(0, 1), gamma: between(0, 1)}, 'newmark', 'bad-scheme');

@@ -54,6 +54,14 @@ const radauEstimate = ((): Filtered => {
  * constraints positions are held at all stages: q of order 5, v 3, λ 2 (Hairer, Lubich & Roche 1989);
  * `stabilization: 'ggl'` holds the velocities too. Of contacts it holds springs: what lands between its stages
  * may have left again at the last of them.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {ode, radauIIA5, simulate} from 'stiffgrad';
+ *
+ * const stiff = ode(({y, t}) => tf.mul(-1e6, tf.sub(y, tf.cos(t))));
+ * console.log(simulate(stiff, {y: 1}, {scheme: radauIIA5(), dt: 0.1, steps: 10}).values('y')[10]); // → 0.5403
+ * ```
  */
 export function radauIIA5(): Scheme {
   const weights = collocationWeights(radauTableau);

@@ -299,11 +299,33 @@ export function theta(value: number, options: ThetaOptions = {}): Scheme {
   return blended('theta', {name: `theta(${value})`, order, alpha: value, beta: value}, options);
 }
 
-/** The trapezoidal rule, θ = ½. Second order, A-stable, no damping. */
+/**
+ * The trapezoidal rule, θ = ½. Second order, A-stable, no damping.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {mechanics, simulate, trapezoid} from 'stiffgrad';
+ *
+ * const system = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
+ * const path = simulate(system, {q: 1, v: 0}, {scheme: trapezoid(), dt: 0.01, steps: 100});
+ * console.log(path.values('q')[100]); // → 0.540
+ * ```
+ */
 export const trapezoid = (options: ThetaOptions = {}): Scheme =>
   blended('trapezoid', {name: 'trapezoid', order: 2, alpha: 0.5, beta: 0.5}, options);
 
-/** Implicit midpoint: M(v⁺−v) = h f((q+q⁺)/2, (v+v⁺)/2, t+h/2). Second order, symplectic, B-stable. */
+/**
+ * Implicit midpoint: M(v⁺−v) = h f((q+q⁺)/2, (v+v⁺)/2, t+h/2). Second order, symplectic, B-stable.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {implicitMidpoint, mechanics, simulate} from 'stiffgrad';
+ *
+ * const system = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
+ * const path = simulate(system, {q: 1, v: 0}, {scheme: implicitMidpoint(), dt: 0.01, steps: 100});
+ * console.log(path.values('q')[100]); // → 0.540
+ * ```
+ */
 export const implicitMidpoint = (options: ThetaOptions = {}): Scheme =>
   blended('implicitMidpoint', {name: 'implicitMidpoint', order: 2, alpha: 0.5, beta: 0.5, midpoint: true}, options);
 
@@ -321,6 +343,14 @@ export function blendedEuler(given: {readonly alpha: number; readonly beta: numb
 /**
  * Implicit Euler: M(v⁺−v) = h f⁺, q⁺ = q + h v⁺. First order, L-stable. The unknown is v⁺ (default),
  * or in the acceleration form a⁺ = (v⁺−v)/h, of which M a⁺ = f⁺; both are the same step.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {implicitEuler, ode, simulate} from 'stiffgrad';
+ *
+ * const decay = ode(({y}) => tf.neg(y));
+ * console.log(simulate(decay, {y: 1}, {scheme: implicitEuler(), dt: 0.1, steps: 2}).values('y')); // → [1, 0.909, 0.826]
+ * ```
  */
 export const implicitEuler = (options: ThetaOptions & {readonly unknown?: 'velocity' | 'acceleration'} = {}): Scheme =>
   blended('implicitEuler', {name: 'implicitEuler', order: 1, alpha: 1, beta: 1}, options, {

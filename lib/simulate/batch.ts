@@ -160,7 +160,19 @@ export interface Batch {
   useWorker(make: () => PageThread): void;
 }
 
-/** As `batch`, asynchronously: see `BatchAsync`. */
+/**
+ * As `batch`, asynchronously: see `BatchAsync`.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {batchAsync, ode, rk4} from 'stiffgrad';
+ *
+ * const growth = ode(({y, params}) => tf.mul(params.k as tf.Tensor, y));
+ * const members = [1, 2].map(k => ({initial: {y: 1}, params: {k}}));
+ * const paths = await batchAsync(growth, members, {scheme: rk4(), dt: 0.01, steps: 100, workers: 0});
+ * console.log(paths.map(path => path.values('y')[100])); // → [2.718, 7.389]
+ * ```
+ */
 export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
   async (system: System, members: readonly BatchMember[], options: BatchOptions): Promise<AnyTrajectory[]> => {
     if (members.length === 0) return [];

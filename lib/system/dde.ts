@@ -43,6 +43,18 @@ export interface DdeSystem<P = Params> extends OdeSystem<P> {
  * the one-step schemes for an ode. `initial.y` is y at the start; if it differs from the history there, y jumps. A run
  * divides each step at the breaking points in it, with n delays at up to n of them.
  * @throws OptionError 'bad-dde' if a function is missing, a delay is not a positive number, or `maxDelay` is required
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {dde, rk4, simulate} from 'stiffgrad';
+ *
+ * const delayed = dde({
+ *   derivative: ({delayed: [past]}) => tf.neg(past),
+ *   delays: [1],
+ *   history: () => tf.scalar(1),
+ * });
+ * console.log(simulate(delayed, {y: 1}, {scheme: rk4(), dt: 0.1, steps: 10}).values('y')[10]); // → 0.000
+ * ```
  */
 export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSystem<P> {
   const schema = {derivative: callable, delays: list, history: optional(callable), maxDelay: optional(positive)};

@@ -106,6 +106,13 @@ export interface BrownianPath {
  * numbers are the same to the bit on every machine.
  * @param shape of the noises; default [], one
  * @throws OptionError if the seed is not a whole number from 0 to 2⁵³
+ * @example
+ * ```ts
+ * import {brownianPath} from 'stiffgrad';
+ *
+ * const w = brownianPath(7);
+ * console.log(w.at(0.5).length); // → 1
+ * ```
  */
 export function brownianPath(seed: number, shape: readonly number[] = []): BrownianPath {
   if (typeof seed === 'function')

@@ -31,6 +31,14 @@ export const mappedKernel = 'StiffgradMapped';
  * A function of numbers as an operation on tensors, with the usual broadcasting: in a trace in double precision, on
  * every engine. Define it once, at the top of a module: every definition is kept.
  * @throws OptionError 'bad-primitive'; TraceError if a derivative captures a tensor; ShapeError if it has another shape
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {definePrimitive} from 'stiffgrad';
+ *
+ * const cube = definePrimitive({name: 'cube', value: x => x ** 3, derivatives: [([x]) => tf.mul(3, tf.square(x))]});
+ * console.log(cube(2).dataSync()[0]); // → 8
+ * ```
  */
 export function definePrimitive(spec: PrimitiveSpec): (...x: (tf.Tensor | number)[]) => tf.Tensor {
   refuseUnknownOptions(spec, {name: text, value: callable, derivatives: list}, 'definePrimitive', 'bad-primitive');

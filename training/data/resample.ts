@@ -29,6 +29,14 @@ const endSlack = 1e-9;
  * @param values [samples, ...shape]
  * @param interval between samples, in the unit of t
  * @throws OptionError; ShapeError, DataError as `signal`
+ * @example
+ * ```ts
+ * import {samples} from 'stiffgrad/training';
+ *
+ * const {t, values} = samples.resample([0, 1, 3], [0, 1, 3], 0.5);
+ * console.log(t.length); // → 7
+ * console.log(values[3]); // → 1.5
+ * ```
  */
 export function resample(t: Numeric, values: Numeric, interval: number, kind: SignalKind = 'linear'): Resampled {
   requireValue(interval, positive, 'resample: the interval');

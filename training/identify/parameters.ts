@@ -36,7 +36,16 @@ export type ShapeOf<V extends ParameterValue> = V extends number
     ? readonly [number, ...number[]]
     : readonly number[];
 
-/** Any real number. A prior is normal. */
+/**
+ * Any real number. A prior is normal.
+ * @example
+ * ```ts
+ * import {free} from 'stiffgrad/training';
+ *
+ * const parameters = {offset: free(0), centre: free([0, 1])};
+ * console.log(Object.keys(parameters)); // → ['offset', 'centre']
+ * ```
+ */
 export function free<V extends ParameterValue>(guess: V, options?: ParameterOptions): Parameter<ShapeOf<V>> {
   return parameter('free', guess, -Infinity, Infinity, options);
 }
@@ -44,12 +53,28 @@ export function free<V extends ParameterValue>(guess: V, options?: ParameterOpti
 /**
  * Greater than zero: masses, stiffnesses, times. Steps are relative, so a guess may be wrong by a factor. A prior is
  * lognormal, with the given mean and standard deviation.
+ * @example
+ * ```ts
+ * import {positive} from 'stiffgrad/training';
+ *
+ * const parameters = {stiffness: positive(40), lengths: positive([1, 2])};
+ * console.log(Object.keys(parameters)); // → ['stiffness', 'lengths']
+ * ```
  */
 export function positive<V extends ParameterValue>(guess: V, options?: ParameterOptions): Parameter<ShapeOf<V>> {
   return parameter('positive', guess, 0, Infinity, options);
 }
 
-/** Strictly between two finite numbers. A prior is normal, truncated at the bounds. */
+/**
+ * Strictly between two finite numbers. A prior is normal, truncated at the bounds.
+ * @example
+ * ```ts
+ * import {bounded} from 'stiffgrad/training';
+ *
+ * const parameters = {ratio: bounded(0, 1, 0.5)};
+ * console.log(Object.keys(parameters)); // → ['ratio']
+ * ```
+ */
 export function bounded<V extends ParameterValue>(
   low: number,
   high: number,
@@ -59,7 +84,16 @@ export function bounded<V extends ParameterValue>(
   return parameter('bounded', guess, low, high, options);
 }
 
-/** A known value: used in the model, not estimated. */
+/**
+ * A known value: used in the model, not estimated.
+ * @example
+ * ```ts
+ * import {fixed, positive} from 'stiffgrad/training';
+ *
+ * const parameters = {mass: fixed(2), stiffness: positive(40)};
+ * console.log(Object.keys(parameters)); // → ['mass', 'stiffness']
+ * ```
+ */
 export function fixed<V extends ParameterValue>(value: V): Fixed<ShapeOf<V>> {
   return parameter('fixed', value, -Infinity, Infinity) as Fixed<ShapeOf<V>>;
 }

@@ -255,6 +255,12 @@ function textOf(names: readonly string[], coefficients: readonly number[]): stri
  * @param variables [samples] each
  * @throws ShapeError if their lengths differ; DataError where a number is not finite; OptionError if the degree is not
  *   a whole number of at least 1; 'name-clash' for a variable with the name of a product, such as 'x²'
+ * @example
+ * ```ts
+ * import {sindy} from 'stiffgrad/training';
+ *
+ * console.log(Object.keys(sindy.polynomials({x: [0, 1, 2]}, 2))); // → ['1', 'x', 'x²']
+ * ```
  */
 export function polynomials(variables: Columns, degree: number): {readonly [name: string]: Float64Array} {
   requireValue(degree, countCheck, 'polynomials: degree');

@@ -3,7 +3,15 @@
  * GUM, JCGM 100:2008, §7.2.6), a true minus sign, powers of ten as superscripts.
  */
 
-/** `value` to the last digit that its standard error leaves; to `digits` significant ones without an error. */
+/**
+ * `value` to the last digit that its standard error leaves; to `digits` significant ones without an error.
+ * @example
+ * ```ts
+ * import {reports} from 'stiffgrad/training';
+ *
+ * console.log(reports.measuredText(9.80665, 0.012)); // → 9.807
+ * ```
+ */
 export function measuredText(value: number, standardError = NaN, digits = 6): string {
   if (!Number.isFinite(value)) return numberText(value);
   if (!(Number.isFinite(standardError) && standardError > 0)) return numberText(value, digits);

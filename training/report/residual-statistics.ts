@@ -24,6 +24,12 @@ export interface GoodnessOfFit {
  * @param measured [samples], or [samples, outputs]; flat numbers are taken as the shape of the other series
  * @param simulated as many
  * @throws ShapeError 'series-length' if they differ in size; DataError 'not-finite' for an infinite value
+ * @example
+ * ```ts
+ * import {reports} from 'stiffgrad/training';
+ *
+ * console.log(reports.goodnessOfFit([1, 2, 3], [1, 2, 2.5]).rmse); // → 0.28868
+ * ```
  */
 export function goodnessOfFit(measured: SeriesValues, simulated: SeriesValues): GoodnessOfFit {
   const [a, b] = [

@@ -26,6 +26,13 @@ export function maskedDifference(values: tf.Tensor, data: tf.Tensor): tf.Tensor 
  * w. It is 0 where there are none.
  * @param weights of the shape of data
  * @throws ShapeError 'masked-shape'
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {masked} from 'stiffgrad/training';
+ *
+ * console.log(masked.meanSquare(tf.tensor1d([1, 2]), tf.tensor1d([1, NaN])).dataSync()[0]); // → 0
+ * ```
  */
 export function maskedMeanSquare(values: tf.Tensor, data: tf.Tensor, weights?: tf.Tensor): tf.Tensor {
   const squares = tf.square(maskedDifference(values, data));

@@ -24,6 +24,21 @@ const mostInOneCall = 2 ** 28;
  * the gradient is the same to the last bit, whatever the budget. At least two states are stored (four along adaptive
  * steps), and then n steps are recomputed about √(2n) times. The runs of a batch share `memory`. A Jacobian of one
  * step is not reused in the next.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs';
+ * import {implicitAdjoint, ode, rk4, simulate} from 'stiffgrad';
+ *
+ * const decay = ode(({y}) => tf.neg(y));
+ * const {pullback} = simulate.vjp(decay, {y: 1}, {
+ *   scheme: rk4(),
+ *   dt: 0.1,
+ *   steps: 10,
+ *   saveAt: 'end',
+ *   adjoint: implicitAdjoint({memory: 1e6}),
+ * });
+ * console.log(pullback({y: [0, 1]}).initial.y[0]); // → 0.36788
+ * ```
  */
 export function implicitAdjoint(options: {readonly memory?: number} = {}): Adjoint {
   refuseUnknownOptions(options, {memory: positiveOrInfinite}, 'implicitAdjoint', 'bad-adjoint');
