@@ -1,6 +1,6 @@
 /**
- * Node's own modules without an import: bundlers for pages follow those, and webpack refuses them by their `node:`. Since
- * Node 20.16 and 22.3; elsewhere undefined.
+ * Node's own modules without an import: bundlers for pages follow those, and webpack refuses them by their `node:`.
+ * Since Node 20.16 and 22.3; elsewhere undefined.
  */
 const {process} = globalThis as {readonly process?: Partial<NodeJS.Process>};
 

@@ -108,5 +108,7 @@ export type {EngineName} from './engine/index.js';
 export {definePrimitive, type PrimitiveSpec} from './trace/define-primitive.js';
 // and a kernel of tfjs.
 export {traceKernel, type KernelMeaning} from './trace/trace-kernel.js';
-/** For use inside traced functions: unrounded constants, products with a Jacobian, values with equations of their own. */
+/**
+ * For use inside traced functions: unrounded constants, products with a Jacobian, values with equations of their own.
+ */
 export * as traced from './traced.js';

@@ -51,15 +51,21 @@ export interface PageParts {
   readonly refresh?: number;
 }
 
-/** A page that needs nothing else. Its policy forbids all that it does not bring: what is loaded, and scripts where it has none. */
+/**
+ * A page that needs nothing else. Its policy forbids all that it does not bring: what is loaded, and scripts where it
+ * has none.
+ */
 export function htmlPage({title, style, body, name, script, refresh}: PageParts): string {
-  const scripts = script === undefined ? '' : verbatim("script-src 'unsafe-inline'; ");
+  const scripts = script === undefined ? '' : "script-src 'unsafe-inline'; ";
+  const policy = verbatim(
+    `default-src 'none'; style-src 'unsafe-inline'; ${scripts}base-uri 'none'; form-action 'none'`,
+  );
   return String(markup`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; ${scripts}base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
 ${refresh === undefined ? '' : markup`<meta http-equiv="refresh" content="${refresh}">\n`}<title>${title}</title>
 <style>
 ${verbatim(style)}
@@ -86,7 +92,10 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text as it may stand in XML and HTML. Control characters, halves of pairs and U+FFFE, U+FFFF are forbidden in XML 1.0. */
+/**
+ * Text as it may stand in XML and HTML. Control characters, halves of pairs and U+FFFE, U+FFFF are forbidden in XML
+ * 1.0.
+ */
 const escaped = (text: string): string =>
   text
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu, '\ufffd')

@@ -22,7 +22,10 @@ const bits = (value: bigint): bigint => BigInt.asUintN(64, value);
 const low = (value: bigint): number => Number(BigInt.asIntN(32, value));
 const high = (value: bigint): number => low(value >> 32n);
 
-/** The first two numbers of SplitMix64. Neither pair is zero at once, for the mixing has an inverse and the two inputs differ. */
+/**
+ * The first two numbers of SplitMix64. Neither pair is zero at once, for the mixing has an inverse and the two inputs
+ * differ.
+ */
 function splitMix(seed: bigint): [bigint, bigint] {
   const step = 0x9e3779b97f4a7c15n; // 2⁶⁴ over the golden ratio, odd: the published increment
   const mixed = (state: bigint): bigint => {

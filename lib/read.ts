@@ -1,6 +1,7 @@
 /**
  * Numbers of tensors, read at once. tfjs gives zeros for what a lost graphics processor held, which must not pass for a
- * result: webgl tells at once whether it is lost; webgpu only by a promise, so that a known number is read with the others.
+ * result: webgl tells at once whether it is lost; webgpu only by a promise, so that a known number is read with the
+ * others.
  */
 import * as tf from '@tensorflow/tfjs';
 import {DeviceError} from './errors.js';
@@ -52,12 +53,17 @@ export function readFrom(
 /** None of its four bytes is 0, as all are in what a lost device gives. */
 const mark = {float32: Math.fround(1.2359973), int32: 0x3f9e3529};
 
-/** From webgpu: one copy of the numbers and of a known one behind them, which is found if the device was there to the end. */
+/**
+ * From webgpu: one copy of the numbers and of a known one behind them, which is found if the device was there to the
+ * end.
+ */
 function readMarked(holder: tf.KernelBackend, tensor: tf.TensorInfo): Float64Array {
   if (holder !== tf.backend() || typeof OffscreenCanvas === 'undefined')
     throw new DeviceError(
       'device-asynchronous',
-      "Tensors on tfjs's webgpu backend can be read synchronously only while it is the current backend, and where there is an OffscreenCanvas. Call tf.setBackend('webgpu') before, or pass arrays (await tensor.data()).",
+      "Tensors on tfjs's webgpu backend can be read synchronously only while it is the current backend, and "
+        + "where there is an OffscreenCanvas. Call tf.setBackend('webgpu') before, or pass arrays (await "
+        + 'tensor.data()).',
     );
   const dtype = tensor.dtype === 'float32' ? 'float32' : 'int32';
   const read = tf.tidy(() => {
@@ -72,5 +78,9 @@ function readMarked(holder: tf.KernelBackend, tensor: tf.TensorInfo): Float64Arr
 const lost = (backend: 'webgl' | 'webgpu'): DeviceError =>
   new DeviceError(
     'device-lost',
-    `tfjs's ${backend} backend has lost its graphics processor and the values of its tensors, because the driver was reset or memory ran out${backend === 'webgpu' ? ', or this browser cannot show them on a canvas, as tfjs reads them' : ''}. Reload the page; or call tf.removeBackend('${backend}') and tf.setBackend('cpu'), and create the tensors again.`,
+    `tfjs's ${backend} backend has lost its graphics processor and the values of its tensors, because the `
+      + 'driver was reset or memory ran '
+      + `out${backend === 'webgpu' ? ', or this browser cannot show them on a canvas, as tfjs reads them' : ''}. `
+      + `Reload the page; or call tf.removeBackend('${backend}') and tf.setBackend('cpu'), and create the tensors `
+      + 'again.',
   );

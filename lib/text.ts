@@ -1,9 +1,15 @@
-/** Texts for sentences and keys: of bounded length, as what a user gave stands in errors, and a cell of a table or a name may hold megabytes. */
+/**
+ * Texts for sentences and keys: of bounded length, as what a user gave stands in errors, and a cell of a table or a
+ * name may hold megabytes.
+ */
 
 /** A text of about so many letters at most: its beginning, and so many of its end. */
 export function shortened(text: string, most: number, end = 0): string {
   if (text.length <= most) return text;
-  return `${text.slice(0, most - end)} … (${text.length - most} letters left out)${end === 0 ? '' : ` … ${text.slice(-end)}`}`;
+  return (
+    `${text.slice(0, most - end)} … (${text.length - most} letters left `
+    + `out)${end === 0 ? '' : ` … ${text.slice(-end)}`}`
+  );
 }
 
 /**
@@ -26,5 +32,8 @@ export function identityKeys<T extends object & {readonly name: string}>(): (obj
   };
 }
 
-/** A word of a command line of a POSIX shell, whatever characters it has: between single quotes only such a quote is special. */
+/**
+ * A word of a command line of a POSIX shell, whatever characters it has: between single quotes only such a quote is
+ * special.
+ */
 export const shellWord = (word: string): string => (/^[\w-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`);

@@ -5,8 +5,8 @@ export function addTo(x: Float64Array | undefined, y: Float64Array | undefined, 
 }
 
 /**
- * Up to so many numbers a loop is cheaper than a call of `fill` (60 ns), or of `set` (20 ns and 0.1 ns a number against 0.5 to
- * 2 ns a number).
+ * Up to so many numbers a loop is cheaper than a call of `fill` (60 ns), or of `set` (20 ns and 0.1 ns a number against
+ * 0.5 to 2 ns a number).
  */
 const shortFill = 64;
 export const shortSet = 16;

@@ -148,7 +148,8 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
   if (system.kind === 'ode' && system.delays !== undefined)
     throw new OptionError(
       'bad-adjoint',
-      `backsolveAdjoint does not support a dde, because it integrates back from the end, and the end does not determine the past: ${instead}`,
+      'backsolveAdjoint does not support a dde, because it integrates back from the end, and the end does not '
+        + `determine the past: ${instead}`,
     );
   if (system.kind === 'mechanics' && hasMassMatrix(system))
     throw new OptionError(
@@ -160,7 +161,8 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
   if (scheme.ode === undefined) {
     throw new OptionError(
       'bad-adjoint',
-      `backsolveAdjoint integrates state and adjoint as an ode, which scheme ${scheme.name} does not support: choose a scheme for odes, such as trapezoid() or rk4(); or ${instead}`,
+      `backsolveAdjoint integrates state and adjoint as an ode, which scheme ${scheme.name} does not support: `
+        + `choose a scheme for odes, such as trapezoid() or rk4(); or ${instead}`,
       {scheme: scheme.name},
     );
   }

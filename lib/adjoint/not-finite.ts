@@ -20,7 +20,8 @@ export type TransitionWatch = (n: number, t: number, xCotangent: Float64Array, e
 const notFinite = (values: Float64Array | undefined): number => (values === undefined ? -1 : firstNotFinite(values));
 
 const remedy =
-  'A slope is infinite there, as that of √x at 0, or the motion is chaotic or unstable and its gradient grows beyond the range of numbers: '
+  'A slope is infinite there, as that of √x at 0, or the motion is chaotic or unstable and its gradient grows '
+  + 'beyond the range of numbers: '
   + 'choose another formula there (tf.where leaves out what it does not choose), or shorten the run.';
 
 /** What parameter i is called: 'params.k', or the captured variable's name. */
@@ -63,7 +64,8 @@ export function finiteWatch(context: StepContext): TransitionWatch {
     const at = toUserTime(context.traced, t);
     throw new GradientError(
       'gradient-not-finite',
-      `The gradient is not finite. In the backward pass it is first ${value} in step ${n + 1}, from t = ${Number(at.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,
+      `The gradient is not finite. In the backward pass it is first ${value} in step ${n + 1}, from t = `
+        + `${Number(at.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,
       {t: at, step: n, name, value},
     );
   };
@@ -100,7 +102,8 @@ export function requireFiniteTangents(
     const name = row < state.size ? state.rowName(row) : `observed[${row - state.size}]`;
     throw new GradientError(
       'gradient-not-finite',
-      `The tangent along direction ${direction} is not finite: at the saved t = ${Number(t.toPrecision(12))}, and at none before, that of ${name} is ${matrix[at]}. ${remedy}`,
+      `The tangent along direction ${direction} is not finite: at the saved t = ${Number(t.toPrecision(12))}, `
+        + `and at none before, that of ${name} is ${matrix[at]}. ${remedy}`,
       {t, name, direction, value: matrix[at]},
     );
   });

@@ -92,7 +92,8 @@ export function crossingRate(
   if (readsPath(traced))
     throw new GradientError(
       'no-time-derivative',
-      'A Brownian path has no derivative in time, so the gradient of an sde through the time of an event does not exist. Use a loss at fixed times.',
+      'A Brownian path has no derivative in time, so the gradient of an sde through the time of an event does '
+        + 'not exist. Use a loss at fixed times.',
     );
   // The time moves by the function's change over this.
   if (least === fixedTime) return Infinity;
@@ -101,12 +102,16 @@ export function crossingRate(
     if (least === Infinity)
       throw new EventError(
         'jumping',
-        `events[${event}] jumps through zero at t = ${Number(t.toPrecision(12))}, and what makes it jump is not known: the time of such an event has no derivative that is known. Make it jump by a held input, whose samples have known times, or let an event of its own make the change.`,
+        `events[${event}] jumps through zero at t = ${Number(t.toPrecision(12))}, and what makes it jump is `
+          + 'not known: the time of such an event has no derivative that is known. Make it jump by a held input, '
+          + 'whose samples have known times, or let an event of its own make the change.',
         {event, t, rate},
       );
     throw new EventError(
       'grazing',
-      `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, within rounding: the time of such an event has no derivative. Move the threshold, or use a loss that does not depend on this event.`,
+      `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, within rounding: `
+        + 'the time of such an event has no derivative. Move the threshold, or use a loss that does not depend on '
+        + 'this event.',
       {event, t, rate},
     );
   }

@@ -23,7 +23,8 @@ export function checkUnrollable(jacobian: JacobianUse, context: Pick<StepContext
   if ((jacobian !== 'fresh' && jacobian !== 'by-cost') || isMatrixFree(context.linear)) {
     throw new OptionError(
       'bad-adjoint',
-      "unrolledAdjoint needs a new Jacobian in every iteration: use newton({jacobian: 'fresh'}) and a direct linear solver, or implicitAdjoint().",
+      "unrolledAdjoint needs a new Jacobian in every iteration: use newton({jacobian: 'fresh'}) and a direct "
+        + 'linear solver, or implicitAdjoint().',
     );
   }
 }

@@ -257,13 +257,15 @@ export function checkAlgebraic(prepared: RunContext, y: Float64Array, t: number)
   if (project || defects.length === 0) return;
   const {row, size, hidden} = worst(defects);
   const what = hidden
-    ? `the time derivative of its algebraic equations, first that of row ${row} (${traced.state.rowName(row)}) of M y' = f, is ${size.toExponential(3)}`
+    ? `the time derivative of its algebraic equations, first that of row ${row} (${traced.state.rowName(row)}) `
+      + `of M y' = f, is ${size.toExponential(3)}`
     : `row ${row} (${traced.state.rowName(row)}) of M y' = f is algebraic, and its f is ${size.toExponential(3)}`;
+  const remedy =
+    index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : '';
   throw new InconsistentStateError(
     'inconsistent',
     `The state at t = ${Number(toUserTime(traced, t).toPrecision(12))} is not consistent: ${what} where 0 belongs. `
-      + 'Correct the '
-      + `state${index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : ''}.`,
+      + `Correct the state${remedy}.`,
     {row, defect: size, hidden},
   );
 }

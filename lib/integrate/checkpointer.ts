@@ -91,7 +91,8 @@ export function recordSteps(memory: number, grid?: GridSteps): BackwardPolicy {
       requireMemory(
         steps * rowSize(prepared) * bytesPerNumber,
         `the record of ${steps} steps, which a derivative keeps`,
-        'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, or fewer steps.',
+        'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, '
+          + 'or fewer steps.',
       );
     },
     begin: (prepared, _start, _saved, history) => new Checkpointer(prepared, memory, grid, history),

@@ -217,8 +217,12 @@ export class ContactImpulses {
     const [row, impulse] = [this.rowName(this.at.lambda + worst), p.reduce((a, x) => Math.max(a, Math.abs(x)), 0)];
     this.failure = new StiffgradError(
       'contacts-unsolved',
-      `the forces of ${structure.contacts.length} contacts were not found: the best that were break the laws of contact by a velocity of ${off.toExponential(1)}, where ${most.toExponential(1)} is taken, most in ${row}, with impulses up to ${impulse.toExponential(1)}. Bodies that are wedged with friction may have no such forces, or only some without bound. `
-        + 'Take a smaller dt, less friction or more room, or let the wedged ones yield: contact in place of rigidContact.',
+      `the forces of ${structure.contacts.length} contacts were not found: the best that were break the laws `
+        + `of contact by a velocity of ${off.toExponential(1)}, where ${most.toExponential(1)} is taken, most in `
+        + `${row}, with impulses up to ${impulse.toExponential(1)}. Bodies that are wedged with friction may have `
+        + 'no such forces, or only some without bound. '
+        + 'Take a smaller dt, less friction or more room, or let the wedged ones yield: contact in place of '
+        + 'rigidContact.',
       {off, accepted: most, row, impulse},
     );
     return false;

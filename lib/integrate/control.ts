@@ -208,7 +208,8 @@ export function absoluteTolerances({atol, rtol}: StepControl, own: readonly OwnB
     if (values.length !== 1 && !sameShape(one, shape)) {
       throw new OptionError(
         'bad-control',
-        `adaptive: atol has shape [${one.join(', ')}]: give one number, or one for each component [${shape.join(', ')}].`,
+        `adaptive: atol has shape [${one.join(', ')}]: give one number, or one for each component `
+          + `[${shape.join(', ')}].`,
       );
     }
     for (let k = 0; k < size; k++) result[offset + k] = values.length === 1 ? values[0] : values[k];

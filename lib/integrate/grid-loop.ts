@@ -1,9 +1,9 @@
 /**
  * The time loop over a grid whose states are saved at the ends of steps: a step history without rejections, which need
- * not be stored. The loop of step histories (history/history-loop.ts) could do this, but it copies the ends of every step,
- * which might still be shortened: over 200 steps of a chain of 8, 32, 128 and 1024 masses it takes 1.8, 1.7, 1.6 and
- * 2.2 times as long, and a gradient with it, whose steps are then recorded and pulled back with their times, 1.8 to 2.0
- * times.
+ * not be stored. The loop of step histories (history/history-loop.ts) could do this, but it copies the ends of every
+ * step, which might still be shortened: over 200 steps of a chain of 8, 32, 128 and 1024 masses it takes 1.8, 1.7, 1.6
+ * and 2.2 times as long, and a gradient with it, whose steps are then recorded and pulled back with their times, 1.8 to
+ * 2.0 times.
  */
 import type {StepRecord} from '../adjoint/record.js';
 import type {StiffgradError} from '../errors.js';

@@ -85,7 +85,8 @@ export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: nu
   if (!Number.isSafeInteger(count))
     throw new OptionError(
       'bad-time',
-      `From t = ${toUserTime({backwards}, t0)} to t1 = ${toUserTime({backwards}, end)} there are ${count} steps of dt = ${toUserTime({backwards}, dt)}, more than can be counted: use a longer dt.`,
+      `From t = ${toUserTime({backwards}, t0)} to t1 = ${toUserTime({backwards}, end)} there are ${count} `
+        + `steps of dt = ${toUserTime({backwards}, dt)}, more than can be counted: use a longer dt.`,
       {t1: toUserTime({backwards}, end), t: toUserTime({backwards}, t0), dt: toUserTime({backwards}, dt)},
     );
   const left = end - time(count - 1);

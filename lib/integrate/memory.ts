@@ -57,7 +57,8 @@ export function requireMemory(bytes: number, what: string, remedy: string): void
   if (bytes <= there) return;
   throw new MemoryError(
     'out-of-memory',
-    `Not enough memory for ${what}: about ${bytesText(bytes)} are needed, and this program may use ${bytesText(there)}. ${remedy}`,
+    `Not enough memory for ${what}: about ${bytesText(bytes)} are needed, and this program may use `
+      + `${bytesText(there)}. ${remedy}`,
     {bytes, available: there, what},
   );
 }

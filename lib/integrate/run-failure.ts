@@ -50,14 +50,22 @@ export function stepSizeError(
   if (status === 'too-many-steps') {
     return new NewtonError(
       status,
-      `${traced.name}: ${plan === undefined ? 'the' : `the ${plan.most}`} steps allowed are used up at t = ${shortNumber(t)}, with h = ${shortNumber(h)}${stiff === undefined ? ': ' : '. '}${stiff ?? 'allow more, or a larger tolerance.'}`,
+      `${traced.name}: ${plan === undefined ? 'the' : `the ${plan.most}`} steps allowed are used up at t = `
+        + `${shortNumber(t)}, with h = `
+        + `${shortNumber(h)}${stiff === undefined ? ': ' : '. '}${stiff ?? 'allow more, or a larger tolerance.'}`,
       {...data, steps},
     );
   }
   const least = plan?.control.min ?? 0;
+  const limit = least > Math.abs(h) ? `, and adaptive has min: ${least}. Lower it, or take larger tolerances` : '';
+  const hints = [failures['not-finite'] === undefined ? undefined : traced.notFinite, stiff];
   return new NewtonError(
     'step-too-small',
-    `The next step of ${traced.name}, from t = ${shortNumber(t)}, would be shorter than allowed: h = ${shortNumber(h)}${least > Math.abs(h) ? `, and adaptive has min: ${least}. Lower it, or take larger tolerances` : ''}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.${[failures['not-finite'] === undefined ? undefined : traced.notFinite, stiff].map(more => (more === undefined ? '' : ` ${more}`)).join('')}`,
+    `The next step of ${traced.name}, from t = ${shortNumber(t)}, would be shorter than allowed: h = `
+      + `${shortNumber(h)}${limit}. `
+      + `Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say `
+      + 'so by an event), or the tolerances ask for more than the arithmetic can '
+      + `hold.${hints.map(more => (more === undefined ? '' : ` ${more}`)).join('')}`,
     data,
   );
 }

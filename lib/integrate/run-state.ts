@@ -120,7 +120,9 @@ export function readResumeState(given: RunState, {backwards = false}: TimeDirect
   if ((given.backwards === true) !== backwards)
     throw new OptionError(
       'bad-initial',
-      `The saved state was left by a run ${backwards ? 'forwards' : 'backwards'} in time, and this one runs ${backwards ? 'backwards' : 'forwards'}: what the scheme carries belongs to one direction. Start only from its q and v, or y, and its t.`,
+      `The saved state was left by a run ${backwards ? 'forwards' : 'backwards'} in time, and this one runs `
+        + `${backwards ? 'backwards' : 'forwards'}: what the scheme carries belongs to one direction. Start only `
+        + 'from its q and v, or y, and its t.',
     );
   return withUserTimes(given, {backwards});
 }

@@ -188,9 +188,9 @@ export class StepSystem implements NonlinearSystem {
   }
 
   /**
-   * Typical sizes of coordinates, velocities and what else has the shape of q: the largest number of its own block, and of the
-   * state's, each over the powers of h between them; positions that a step rounds are off by ε|q|/h^p there. A multiplier's
-   * is what makes as much in one of the equations it appears in as all other unknowns do.
+   * Typical sizes of coordinates, velocities and what else has the shape of q: the largest number of its own block, and
+   * of the state's, each over the powers of h between them; positions that a step rounds are off by ε|q|/h^p there. A
+   * multiplier's is what makes as much in one of the equations it appears in as all other unknowns do.
    */
   readonly emitTypicalSizes = (b: RoutineBuilder, to: Float64Array, system: () => NonlinearSystem): void => {
     const {data, z, forward} = this;

@@ -12,7 +12,9 @@ import type {RunContext} from './run-context.js';
 
 /** Warning for a run whose gradients are those of the continuous adjoint. */
 export const backsolveWarning = ({name, order}: Pick<TracedStep, 'name' | 'order'>): string =>
-  `backsolveAdjoint: gradients of this run are approximate, with an error of order ${order} in the length of steps (${name}), and of no use where the motion cannot be run backwards, as that of stiff and of strongly damped systems. implicitAdjoint() is exact.`;
+  `backsolveAdjoint: gradients of this run are approximate, with an error of order ${order} in the length of `
+  + `steps (${name}), and of no use where the motion cannot be run backwards, as that of stiff and of strongly `
+  + 'damped systems. implicitAdjoint() is exact.';
 
 /**
  * Warnings for a delay equation whose steps have more breaking points than are located (scheme/delayed.ts), or
@@ -36,15 +38,23 @@ export function delayWarnings(prepared: RunContext): string[] {
   if (crowded !== undefined) {
     const {count, first} = crowded;
     sentences.push(
-      `dde: ${count === 1 ? 'a step' : `${count} steps`}, the first from t = ${text(first)}, ${count === 1 ? 'holds' : 'hold'} more breaking points than the ${stepDivision.cuts} at which a step is divided. Derivatives of y jump within, and ${name} may have a lower order there, and a wrong derivative by a delay: take a smaller dt, below the differences of the delays.`,
+      `dde: ${count === 1 ? 'a step' : `${count} steps`}, the first from t = ${text(first)}, `
+        + `${count === 1 ? 'holds' : 'hold'} more breaking points than the ${stepDivision.cuts} at which a step is `
+        + `divided. Derivatives of y jump within, and ${name} may have a lower order there, and a wrong derivative `
+        + 'by a delay: take a smaller dt, below the differences of the delays.',
     );
   }
   if (met !== undefined) {
     const {count, first, own} = met;
     const jumping =
-      " y' jumps at one delay after the start, if y does at the start: y there has two derivatives, which differ by this jump; with equal delays so may all that follows.";
+      " y' jumps at one delay after the start, if y does at the start: y there has two derivatives, which "
+      + 'differ by this jump; with equal delays so may all that follows.';
     sentences.push(
-      `dde: at t = ${text(first)}${count === 1 ? '' : ` and ${count - 1} more times`} a breaking point that moves with a delay lies at the end of a step, or on another one. The run is right; its derivative by the delay is another one to either side, by the error of a step, of order ${order} in its length, and a gradient is one of these or between them.${own ? jumping : ''} With other delays, or a dt of which no sum of them is a multiple, there is one derivative.`,
+      `dde: at t = ${text(first)}${count === 1 ? '' : ` and ${count - 1} more times`} a breaking point that `
+        + 'moves with a delay lies at the end of a step, or on another one. The run is right; its derivative by '
+        + `the delay is another one to either side, by the error of a step, of order ${order} in its length, and a `
+        + `gradient is one of these or between them.${own ? jumping : ''} With other delays, or a dt of which no `
+        + 'sum of them is a multiple, there is one derivative.',
     );
   }
   return sentences;
@@ -58,7 +68,9 @@ function orderWarnings({traced: {name, order}, options: {plan, isDefaultScheme}}
   const control = plan?.control;
   if (isDefaultScheme !== true || control?.kind !== 'adaptive' || control.rtol >= TIGHT || order > 2) return [];
   return [
-    `The default scheme, ${name}, has order ${order}, and needs many short steps for rtol ${control.rtol}. Choose a scheme of higher order: tsit5() if the system is not stiff, kvaerno5() if it is stiff or has constraints.`,
+    `The default scheme, ${name}, has order ${order}, and needs many short steps for rtol ${control.rtol}. `
+      + 'Choose a scheme of higher order: tsit5() if the system is not stiff, kvaerno5() if it is stiff or has '
+      + 'constraints.',
   ];
 }
 
@@ -96,20 +108,28 @@ export class ContactWatch {
     const sentences: string[] = [];
     if (redundancy.rows.length > 0)
       sentences.push(
-        `Redundant constraints: ${listed(namedOnce(redundancy.rows))} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`,
+        `Redundant constraints: ${listed(namedOnce(redundancy.rows))} depend on other rows; the multipliers `
+          + 'are those of least norm. The motion does not depend on them.',
       );
     for (const [row, {t, count}] of this.found)
       sentences.push(
-        `${traced.state.rowName(offset + row)}: at t = ${Number(toUserTime(traced, t).toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none (of a slip: at the border of sticking and sliding). The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`,
+        `${traced.state.rowName(offset + row)}: at t = `
+          + `${Number(toUserTime(traced, t).toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} `
+          + 'gap and multiplier are both 0, neither contact nor none (of a slip: at the border of sticking and '
+          + 'sliding). The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) '
+          + 'has one derivative everywhere.',
       );
     if (traced.positionLevelOnly === true)
       sentences.push(
-        `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
+        `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a `
+          + `share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
       );
     sentences.push(...orderWarnings(this.prepared));
     if (traced.backwards === true && traced.dissipative === true)
       sentences.push(
-        `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping forwards had taken out does not come back where steps are long for it. Compare with a shorter dt, or take a scheme that damps nothing, as trapezoid(), gaussLegendre() or an explicit one.`,
+        `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping `
+          + 'forwards had taken out does not come back where steps are long for it. Compare with a shorter dt, or '
+          + 'take a scheme that damps nothing, as trapezoid(), gaussLegendre() or an explicit one.',
       );
     sentences.push(...delayWarnings(this.prepared));
     return sentences;

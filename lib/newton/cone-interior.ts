@@ -41,8 +41,8 @@ export interface InteriorRun {
 const softness = {proximal: 1e-7, plain: 1e-6} as const;
 
 /**
- * Contacts are in coordinates in which Coulomb's cone and its dual are |x_T| ≤ x_0: (μ p_N, p_T) and (z_N/μ, z_T). Arrays are [contacts], [contacts, 3]
- * and [contacts, 3, 3].
+ * Contacts are in coordinates in which Coulomb's cone and its dual are |x_T| ≤ x_0: (μ p_N, p_T) and (z_N/μ, z_T).
+ * Arrays are [contacts], [contacts, 3] and [contacts, 3, 3].
  */
 export class ConeInterior {
   private readonly v: Float64Array;
@@ -95,7 +95,10 @@ export class ConeInterior {
     [this.impulses, this.forces] = [0, 1].map(arrays(p.length));
     this.sizes = new Int32Array(count);
     [this.mu, this.scale] = [0, 1].map(arrays(count));
-    [this.p, this.z, this.dp, this.dz, this.axis, this.middle, this.aim, this.slope, this.lack, this.yields, this.yielding] = Array.from({length: 11}, arrays(3 * count)); // prettier-ignore
+    const vectors = arrays(3 * count);
+    [this.p, this.z, this.dp, this.dz] = [0, 1, 2, 3].map(vectors);
+    [this.axis, this.middle, this.aim, this.slope] = [0, 1, 2, 3].map(vectors);
+    [this.lack, this.yields, this.yielding] = [0, 1, 2].map(vectors);
     [this.inverse, this.stiff, this.share] = [0, 1, 2].map(arrays(9 * count));
   }
 

@@ -11,9 +11,9 @@ import type {Trajectory} from './trajectory.js';
 /** Options of a prepared batch: those of its members' runs. Its times apply to members without times of their own. */
 export type PreparedBatchOptions<P = Params, Z extends string = never> = SimulateOptions<P, Z> & {
   /**
-   * Members that go side by side through one program, where the scheme is explicit. Default as many as the largest batch so far
-   * has, 32 at most; a larger one compiles the program once more, a shorter one leaves lanes idle. Results do not depend
-   * on it but for rounding; 1: one after another.
+   * Members that go side by side through one program, where the scheme is explicit. Default as many as the largest
+   * batch so far has, 32 at most; a larger one compiles the program once more, a shorter one leaves lanes idle. Results
+   * do not depend on it but for rounding; 1: one after another.
    */
   readonly lanes?: number;
 };

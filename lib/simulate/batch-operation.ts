@@ -1,6 +1,6 @@
 /**
- * A batch as one tfjs operation, all members' series its outputs, so that the tape asks for all gradients at once and they
- * can be computed on several threads. What members share gets the sum in double precision, in the members' order.
+ * A batch as one tfjs operation, all members' series its outputs, so that the tape asks for all gradients at once and
+ * they can be computed on several threads. What members share gets the sum in double precision, in the members' order.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';

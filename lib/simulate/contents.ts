@@ -7,8 +7,8 @@ import {readParameters, type Prepared} from './prepare.js';
 /** Equal for two simulations, in any processes, that were traced to the same functions of the same numbers. */
 export interface SimulationContents {
   /**
-   * The graphs of the system's functions, the scheme, observations and events; how equations are solved, in which precision, and
-   * how steps are controlled.
+   * The graphs of the system's functions, the scheme, observations and events; how equations are solved, in which
+   * precision, and how steps are controlled.
    */
   readonly text: string;
   /** The numbers in these graphs, those of parameters, and those of captured tensors. */

@@ -1,8 +1,11 @@
-/** Which coordinates linear constraints leave free, and how all follow from them: elimination with complete pivoting. */
+/**
+ * Which coordinates linear constraints leave free, and how all follow from them: elimination with complete pivoting.
+ */
 
 /**
  * A pivot below this share of the largest entry of the matrix is none: its row follows from the others. Constraints of
- * mechanisms that are independent have pivots of the order of their lengths, and rounding leaves 10⁻¹⁵ of those that are not.
+ * mechanisms that are independent have pivots of the order of their lengths, and rounding leaves 10⁻¹⁵ of those that
+ * are not.
  */
 const dependent = 1e-9;
 

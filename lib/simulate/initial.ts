@@ -46,7 +46,8 @@ export function readInitial(system: System, initial: Initial): NumericValue[] {
   if (system.kind === 'mechanics' && !moves && !sameShape(second.shape, first.shape)) {
     throw new ShapeError(
       'initial-shape',
-      `initial.${names[1]} has shape [${second.shape.join(', ')}], but initial.${names[0]} has [${first.shape.join(', ')}].`,
+      `initial.${names[1]} has shape [${second.shape.join(', ')}], but initial.${names[0]} has `
+        + `[${first.shape.join(', ')}].`,
       {shapes: values.map(v => [...v.shape])},
     );
   }
@@ -61,7 +62,8 @@ function requireStateShape(name: string, {shape}: NumericValue, {shape: own}: Nu
   if (sameShape(shape, own)) return;
   throw new ShapeError(
     'initial-shape',
-    `initial.${name} has shape [${shape.join(', ')}], but the system's own initial of this state has [${own.join(', ')}].`,
+    `initial.${name} has shape [${shape.join(', ')}], but the system's own initial of this state has `
+      + `[${own.join(', ')}].`,
     {name},
   );
 }

@@ -1,6 +1,7 @@
 /**
- * Evaluations of a loss and its gradient with all programs in one memory: parameters, encoder, run, observations, loss and the
- * way back read what the one before wrote (integrate/run-call.ts). The numbers are those of objective.ts, to the bit.
+ * Evaluations of a loss and its gradient with all programs in one memory: parameters, encoder, run, observations, loss
+ * and the way back read what the one before wrote (integrate/run-call.ts). The numbers are those of objective.ts, to
+ * the bit.
  */
 import * as tf from '@tensorflow/tfjs';
 import {addTo, setZero, store} from '../adjoint/add-to.js';
@@ -193,7 +194,8 @@ export class LossCall {
   }
 
   /**
-   * The loss; undefined where something is out of the ordinary, and 'other' where other values are given than those it is for.
+   * The loss; undefined where something is out of the ordinary, and 'other' where other values are given than those it
+   * is for.
    * @throws as `Simulation.valueAndGrad`, of values
    */
   at(given: AnyValues): number | undefined | 'other' {
@@ -267,7 +269,10 @@ export class LossCall {
     return run.initial;
   }
 
-  /** Values of variables come from other arrays than before: those that lie together go together. Those that are not finite end the call. */
+  /**
+   * Values of variables come from other arrays than before: those that lie together go together. Those that are not
+   * finite end the call.
+   */
   private follow(variables: AnyValues['variables']): void {
     const {slots} = this.parts;
     this.sources = slots.map(({tensor}) => variables?.get(tensor as tf.Variable));
@@ -337,8 +342,8 @@ interface DataPlace extends Pick<Leaf, 'name' | 'dtype'> {
 /** Evaluations of one loss: by one call each (loss-call.ts) once others have taken so long that its programs pay. */
 export class Calls {
   /**
-   * Milliseconds: programs of small models take some 100 to compile, and a call spares a tenth to a half of the evaluation.
-   * A call that has failed is made anew, with more room perhaps, after twice as long.
+   * Milliseconds: programs of small models take some 100 to compile, and a call spares a tenth to a half of the
+   * evaluation. A call that has failed is made anew, with more room perhaps, after twice as long.
    */
   static after = 400;
   private needed = Calls.after;

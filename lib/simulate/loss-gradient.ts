@@ -1,4 +1,7 @@
-/** A loss of a run's saved series and its cotangents, with those of what encodes the start: one text for every way of running. */
+/**
+ * A loss of a run's saved series and its cotangents, with those of what encodes the start: one text for every way of
+ * running.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {gradientNotFinite} from '../adjoint/not-finite.js';
 import {GradientError} from '../errors.js';
@@ -118,7 +121,8 @@ export function requireFiniteLoss(value: number): void {
   if (Number.isFinite(value)) return;
   throw new GradientError(
     'loss-not-finite',
-    `The loss is ${value}. Look for NaN in the data (use tf.where to leave out missing values), or for a division by zero in the loss.`,
+    `The loss is ${value}. Look for NaN in the data (use tf.where to leave out missing values), or for a `
+      + 'division by zero in the loss.',
     {value},
   );
 }

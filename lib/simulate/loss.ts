@@ -196,7 +196,8 @@ export function scalarLoss(value: tf.Tensor): tf.Tensor {
   if (!isTensor || value.size !== 1)
     throw new ShapeError(
       'loss-shape',
-      `The loss must return a scalar tensor, not ${isTensor ? `one of shape [${value.shape.join(', ')}]` : shown(value)}.`,
+      'The loss must return a scalar tensor, not '
+        + `${isTensor ? `one of shape [${value.shape.join(', ')}]` : shown(value)}.`,
     );
   return tf.reshape(value, []);
 }
@@ -210,6 +211,7 @@ export function requireLoss(loss: unknown): void {
   }
   throw new OptionError(
     'bad-loss',
-    `hvp: the loss must be a function of the saved series giving a scalar tensor, or {cotangent: trajectory => cotangent, tangent}, not ${shown(loss)}.`,
+    'hvp: the loss must be a function of the saved series giving a scalar tensor, or {cotangent: trajectory => '
+      + `cotangent, tangent}, not ${shown(loss)}.`,
   );
 }

@@ -1,6 +1,7 @@
 /**
- * The runs of a prepared batch and the way back through them: side by side in the lanes of one program where the scheme is
- * explicit (integrate/lanes/), else one after another by the loops of single runs. Which it is changes the rounding alone.
+ * The runs of a prepared batch and the way back through them: side by side in the lanes of one program where the scheme
+ * is explicit (integrate/lanes/), else one after another by the loops of single runs. Which it is changes the rounding
+ * alone.
  */
 import {notFinitePart, gradientNotFinite} from '../adjoint/not-finite.js';
 import {addTo} from '../adjoint/add-to.js';
@@ -30,8 +31,9 @@ export interface MemberRun {
 }
 
 /**
- * Lanes at most, where their number is not given. Steps of networks 2–32–32–2 and 2–64–64–2 with gradient took per member, in
- * units of those of one state of 32 rows: 1.5 and 1.2 with 8 lanes, 1.4 and 1.15 with 16, 1.3 and 1.15 with 32.
+ * Lanes at most, where their number is not given. Steps of networks 2–32–32–2 and 2–64–64–2 with gradient took per
+ * member, in units of those of one state of 32 rows: 1.5 and 1.2 with 8 lanes, 1.4 and 1.15 with 16, 1.3 and 1.15 with
+ * 32.
  */
 const mostLanes = 32;
 
@@ -129,7 +131,10 @@ export class Members {
     return gradients;
   }
 
-  /** Parameters of which the gradients of these runs have a part for each member: those of its own when they went in lanes, else by now. */
+  /**
+   * Parameters of which the gradients of these runs have a part for each member: those of its own when they went in
+   * lanes, else by now.
+   */
   ownOf([{step}]: readonly MemberRun[]): ReadonlySet<number> {
     return step?.perMember ?? this.own;
   }
@@ -226,7 +231,10 @@ export class Members {
     });
   }
 
-  /** What the adjoint's budget allows the steps of all members in lanes, in bytes; undefined where it does not go with lanes. */
+  /**
+   * What the adjoint's budget allows the steps of all members in lanes, in bytes; undefined where it does not go with
+   * lanes.
+   */
   private get memory(): number | undefined {
     const {options, adjoint} = this.base;
     if (options.adjoint.name !== 'implicitAdjoint' || adjoint.threads === undefined) return undefined;

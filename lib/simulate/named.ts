@@ -59,7 +59,8 @@ export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: n
     if (values.length !== saved * block.size) {
       throw new ShapeError(
         'cotangent-shape',
-        `cotangent.${name} has ${values.length} numbers; the saved ${name} has shape [${[saved, ...block.shape].join(', ')}], ${saved * block.size} numbers.`,
+        `cotangent.${name} has ${values.length} numbers; the saved ${name} has shape `
+          + `[${[saved, ...block.shape].join(', ')}], ${saved * block.size} numbers.`,
         {name},
       );
     }

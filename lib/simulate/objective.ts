@@ -1,7 +1,7 @@
 /**
- * A loss of a run and its gradient, all of it compiled: what encodes the start from data (where that is a function), the
- * run, its observations (a decoder) and the loss are traced once and differentiated in reverse, in double precision and
- * without tfjs's tape. Between calls with other numbers nothing is traced or compiled again.
+ * A loss of a run and its gradient, all of it compiled: what encodes the start from data (where that is a function),
+ * the run, its observations (a decoder) and the loss are traced once and differentiated in reverse, in double precision
+ * and without tfjs's tape. Between calls with other numbers nothing is traced or compiled again.
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, abortSignal, object, refuseUnknownOptions, requireValue} from '../checks.js';
@@ -38,7 +38,10 @@ import {traceFunction} from './traced-function.js';
 export class Objectives {
   private readonly losses = new FunctionCache<TracedFunction<LossArgument>>();
   private readonly encoders = new FunctionCache<TracedFunction<'given'>>();
-  /** By loss, room for the cotangents of the saved series: the columns that it reads are written anew each time, the others stay zero. */
+  /**
+   * By loss, room for the cotangents of the saved series: the columns that it reads are written anew each time, the
+   * others stay zero.
+   */
   private readonly cotangents = new WeakMap<TracedFunction<LossArgument>, Float64Array>();
 
   private readonly calls = new WeakMap<TracedFunction<LossArgument>, Map<AnyEncoder | undefined, Calls>>();
@@ -75,7 +78,10 @@ export class Objectives {
     return {value, variables: gradient.variables};
   }
 
-  /** Those of a loss and an encoder, of a run that always saves as many states; undefined of others, and while a run is on. */
+  /**
+   * Those of a loss and an encoder, of a run that always saves as many states; undefined of others, and while a run is
+   * on.
+   */
   private callsOf(loss: AnyObjective, point: Point, encode: AnyEncoder | undefined): Calls | undefined {
     const {
       options: {plan, saved, events},
@@ -223,7 +229,8 @@ export class Objectives {
 
 /**
  * A loss of a run with events.
- * @throws EventError 'too-few-events' where it reads `events` and fails for want of one; what else fails while none happened is told with it
+ * @throws EventError 'too-few-events' where it reads `events` and fails for want of one; what else fails while none
+ *   happened is told with it
  */
 function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: Prepared, happened: number): tf.Tensor {
   let read = false;
@@ -243,7 +250,9 @@ function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: Prep
     const watchedFor = events.map(({name}, i) => name ?? `events[${i}]`).join(', ');
     throw new EventError(
       'too-few-events',
-      `The loss reads \`events\`, the times of what happened, and ${none} in this run, of ${watchedFor}: ${(error as Error).message} Make the run longer, check \`when\` and \`direction\` of the event, or start nearer to it. Without the event, the loss has no derivative with respect to its time.`,
+      `The loss reads \`events\`, the times of what happened, and ${none} in this run, of ${watchedFor}: `
+        + `${(error as Error).message} Make the run longer, check \`when\` and \`direction\` of the event, or `
+        + 'start nearer to it. Without the event, the loss has no derivative with respect to its time.',
       {happened},
     );
   }
@@ -262,7 +271,9 @@ function flat(start: {readonly [block: string]: tf.Tensor}, {own, initial, syste
     if (found === undefined || !sameShape(found, shape))
       throw new ShapeError(
         'initial-shape',
-        `The function initial must return {${own.map(one => one.name).join(', ')}}; ${name} must be a tensor of shape [${shape.join(', ')}] as this simulation was prepared, and is ${found === undefined ? typeof block : `of shape [${found.join(', ')}]`}.`,
+        `The function initial must return {${own.map(one => one.name).join(', ')}}; ${name} must be a tensor `
+          + `of shape [${shape.join(', ')}] as this simulation was prepared, and is `
+          + `${found === undefined ? typeof block : `of shape [${found.join(', ')}]`}.`,
         {name},
       );
     return tf.reshape(block as tf.Tensor, [-1]);
@@ -280,7 +291,8 @@ export function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point
   if (at < 0) return made;
   throw new InconsistentStateError(
     'not-finite',
-    `The function initial gives ${made[at]} for ${new Layout(own).rowName(at)}: every number of a start must be finite.`,
+    `The function initial gives ${made[at]} for ${new Layout(own).rowName(at)}: every number of a start must `
+      + 'be finite.',
     {index: at},
   );
 }

@@ -22,7 +22,10 @@ export function observedValues(context: StepContext, saved: Saved): Float64Array
   return executable.buffer('observed').slice();
 }
 
-/** Adds the cotangents of the states behind a cotangent of the observations; returns those of the saved times, and of the parameters. */
+/**
+ * Adds the cotangents of the states behind a cotangent of the observations; returns those of the saved times, and of
+ * the parameters.
+ */
 export function pullObserved(
   context: StepContext,
   saved: Saved,
@@ -40,7 +43,10 @@ export function pullObserved(
   };
 }
 
-/** The tangents of the observations for tangents of the states [count, saved, state], of their times [count, saved], and directions of the parameters. */
+/**
+ * The tangents of the observations for tangents of the states [count, saved, state], of their times [count, saved], and
+ * directions of the parameters.
+ */
 export function pushObserved(
   context: StepContext,
   saved: Saved,

@@ -35,7 +35,8 @@ export function sources({initial, traced, leaves}: Prepared): Source[] {
 export const secondDerivative = (): OptionError =>
   new OptionError(
     'second-derivative',
-    "simulate was called inside two nested gradients, and tfjs's tape supports only its first derivative: use simulate.hvp for second derivatives.",
+    "simulate was called inside two nested gradients, and tfjs's tape supports only its first derivative: use "
+      + 'simulate.hvp for second derivatives.',
   );
 
 /**
@@ -50,7 +51,9 @@ export function taping(prepared: Prepared): boolean {
   return true;
 }
 
-/** The saved series as tensors [saved, ...shape], by name; on the tape where one is running and the run kept its steps. */
+/**
+ * The saved series as tensors [saved, ...shape], by name; on the tape where one is running and the run kept its steps.
+ */
 export function asTensors(prepared: Prepared, run: Run, matrix: Float64Array): {[name: string]: tf.Tensor} {
   const list = run.tape === undefined ? [] : sources(prepared);
   return list.length > 0 ? onTape(prepared, run, matrix, list) : plain(prepared, run, matrix);
@@ -79,7 +82,9 @@ export function packCotangents(prepared: Prepared, saved: number, cotangents: re
   return packed;
 }
 
-/** tfjs's engine as its own `customGrad` calls it, which passes on one output and leaves out that there may be several. */
+/**
+ * tfjs's engine as its own `customGrad` calls it, which passes on one output and leaves out that there may be several.
+ */
 interface KernelCalls {
   runKernelFunc(call: {
     readonly inputs: {readonly [name: string]: tf.Tensor};
@@ -89,8 +94,8 @@ interface KernelCalls {
 }
 
 /**
- * One operation on tfjs's tape with several outputs. A matrix of which slices give the series is put together again for the
- * gradient by kernels of the backend: 20 ms for 128 masses and 200 steps, beside 0.8 for the gradient itself.
+ * One operation on tfjs's tape with several outputs. A matrix of which slices give the series is put together again for
+ * the gradient by kernels of the backend: 20 ms for 128 masses and 200 steps, beside 0.8 for the gradient itself.
  * @param gradient the cotangents of the inputs, of those of the outputs
  */
 export function operation(

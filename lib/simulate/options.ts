@@ -230,7 +230,8 @@ export const endOf = ({steps, t1, saveAt}: Pick<SimulateOptions, 'steps' | 't1' 
   t1 ?? (steps === undefined ? lastOf(saveAt) : undefined);
 
 /**
- * Times as users give them, and the same by the clock of the run (step/time-direction.ts): a negative dt runs backwards in time.
+ * Times as users give them, and the same by the clock of the run (step/time-direction.ts): a negative dt runs backwards
+ * in time.
  */
 export function byClock(
   {dt, steps, saveAt, ...more}: Pick<SimulateOptions, 'dt' | 'steps' | 't1' | 'saveAt'>,

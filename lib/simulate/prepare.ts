@@ -205,7 +205,8 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
         if (from !== undefined)
           throw new OptionError(
             'bad-initial',
-            'A simulation prepared from a saved state continues from the time of that state and cannot run over another interval: prepare another one.',
+            'A simulation prepared from a saved state continues from the time of that state and cannot run '
+              + 'over another interval: prepare another one.',
           );
         const again = (isPlanned: boolean): RunOptions => ({
           ...readOptions(
@@ -245,31 +246,35 @@ function requireKnownPast(system: System, {plan, grid, events, newton}: RunOptio
   if (plan?.control.kind === 'adaptive')
     throw new OptionError(
       'bad-control',
-      'A dde takes steps of constant length, divided at its breaking points: omit control, and compare runs with several dt.',
+      'A dde takes steps of constant length, divided at its breaking points: omit control, and compare runs '
+        + 'with several dt.',
     );
   if (newton.onFailure === 'halve')
     throw new OptionError(
       'bad-newton',
-      "newton: a dde takes steps of constant length, and halved ones would shorten the past that it keeps: omit onFailure: 'halve', and use a smaller dt.",
+      'newton: a dde takes steps of constant length, and halved ones would shorten the past that it keeps: '
+        + "omit onFailure: 'halve', and use a smaller dt.",
       {option: 'onFailure'},
     );
   if (grid.backwards === true)
     throw new OptionError(
       'not-reversible',
-      'dt is negative, but a dde cannot be integrated backwards in time: its state does not determine its past. Give a positive dt.',
+      'dt is negative, but a dde cannot be integrated backwards in time: its state does not determine its '
+        + 'past. Give a positive dt.',
     );
   const index = events.findIndex(({then}) => typeof then === 'function');
   if (index >= 0)
     throw new OptionError(
       'bad-event',
-      `events[${index}] changes the state, which a dde does not support, because each delay would repeat the jump as a breaking point: use then: 'record' or 'stop'.`,
+      `events[${index}] changes the state, which a dde does not support, because each delay would repeat the `
+        + `jump as a breaking point: use then: 'record' or 'stop'.`,
       {index},
     );
 }
 
 /**
- * Steps chosen by what the path does ahead converge with schemes of strong order 1 at least (Gaines & Lyons, Variable step size control
- * in the numerical solution of stochastic differential equations, 1997).
+ * Steps chosen by what the path does ahead converge with schemes of strong order 1 at least (Gaines & Lyons, Variable
+ * step size control in the numerical solution of stochastic differential equations, 1997).
  * @throws OptionError 'bad-control' where the steps of an sde are adaptive and the scheme is of less
  */
 function requirePathwise(system: System, {plan, scheme}: RunOptions): void {
@@ -277,7 +282,8 @@ function requirePathwise(system: System, {plan, scheme}: RunOptions): void {
   if (scheme.order < 1 && system.noise.kind !== 'additive')
     throw new OptionError(
       'bad-control',
-      `Adaptive steps of ${scheme.name} need not converge if the noise depends on y: use a scheme of strong order 1 or more, such as milstein(), stochasticHeun() or sri1(), or steps of constant length.`,
+      `Adaptive steps of ${scheme.name} need not converge if the noise depends on y: use a scheme of strong `
+        + 'order 1 or more, such as milstein(), stochasticHeun() or sri1(), or steps of constant length.',
       {scheme: scheme.name},
     );
 }
@@ -288,13 +294,16 @@ function requireReversible(system: System, {grid}: RunOptions): void {
   if (system.kind === 'ode' && system.noise !== undefined)
     throw new OptionError(
       'not-reversible',
-      'dt is negative, but an sde cannot be integrated backwards in time: its noise is independent only of the past. Give a positive dt.',
+      'dt is negative, but an sde cannot be integrated backwards in time: its noise is independent only of the '
+        + 'past. Give a positive dt.',
     );
   const index = system.kind === 'mechanics' ? system.constraints.findIndex(isContact) : -1;
   if (index >= 0)
     throw new OptionError(
       'not-reversible',
-      `dt is negative, but constraints[${index}] cannot be integrated backwards in time: a body that has landed or stuck does not determine where it came from. Give the constraint a compliance, or use a positive dt.`,
+      `dt is negative, but constraints[${index}] cannot be integrated backwards in time: a body that has `
+        + 'landed or stuck does not determine where it came from. Give the constraint a compliance, or use a '
+        + 'positive dt.',
       {constraint: index},
     );
 }
@@ -312,7 +321,9 @@ function withTolerances(plan: Plan | undefined, own: readonly OwnBlock[], system
   return {...plan, absolute: absoluteTolerances(plan.control, own), ...(noisy ? {revisits: true} : {})};
 }
 
-/** In which of its ways a step is traced: stretches of time differ by whether they save between steps and meet jumps. */
+/**
+ * In which of its ways a step is traced: stretches of time differ by whether they save between steps and meet jumps.
+ */
 function asksOf(run: RunOptions, anyTimes: boolean): string {
   const along = alongOf(run, anyTimes);
   return along === undefined ? '' : `${along.dense}, ${along.events.length}`;
@@ -330,8 +341,8 @@ function alongOf({plan, events}: RunOptions, anyTimes: boolean): OutputRequest |
 }
 
 /**
- * Replaces the numbers of a simulation: a new initial state, new params, captured variables read anew or as given. Nothing
- * is traced again.
+ * Replaces the numbers of a simulation: a new initial state, new params, captured variables read anew or as given.
+ * Nothing is traced again.
  * @throws ShapeError where a shape or the tree of params is not what was traced
  */
 export function refill(
@@ -346,7 +357,8 @@ export function refill(
   prepared.start.compiled.compileTime = 0;
   const read = readNumbers(prepared, initial, params);
   const {leaves} = read;
-  // By name: to spread a second object, or one without a part of it, takes V8 microseconds, and what follows is slower too.
+  // By name: to spread a second object, or one without a part of it, takes V8 microseconds, and what follows is slower
+  // too.
   return {
     ...prepared,
     initial: read.initial,
@@ -389,7 +401,8 @@ export function readNumbers(
   if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
     throw new OptionError(
       'bad-initial',
-      'A simulation prepared from a saved state starts only from saved states, and one prepared from an ordinary state only from those: prepare another one.',
+      'A simulation prepared from a saved state starts only from saved states, and one prepared from an '
+        + 'ordinary state only from those: prepare another one.',
     );
   }
   if (initial !== undefined && isRunState(initial)) checkRunState(initial);
@@ -399,7 +412,8 @@ export function readNumbers(
     const {name, shape} = own[other];
     throw new ShapeError(
       'initial-shape',
-      `This simulation was prepared for ${other === 0 ? '' : `${name} of `}shape [${shape.join(', ')}], not [${values[other].shape.join(', ')}]: prepare another one.`,
+      `This simulation was prepared for ${other === 0 ? '' : `${name} of `}shape [${shape.join(', ')}], not `
+        + `[${values[other].shape.join(', ')}]: prepare another one.`,
     );
   }
   const leaves = params === undefined ? prepared.leaves : readLeaves({params});
@@ -414,14 +428,16 @@ export function readNumbers(
   if (!same) {
     throw new ShapeError(
       'params-shape',
-      `This simulation was prepared for params ${prepared.leaves.map(describeLeaf).join(', ')}, not ${leaves.map(describeLeaf).join(', ')}: prepare another one.`,
+      `This simulation was prepared for params ${prepared.leaves.map(describeLeaf).join(', ')}, not `
+        + `${leaves.map(describeLeaf).join(', ')}: prepare another one.`,
     );
   }
   const t0 = toUserTime(traced, prepared.t0);
   if (initial?.t !== undefined && initial.t !== t0 && prepared.timed === undefined) {
     throw new OptionError(
       'bad-time',
-      `This simulation was prepared to start at t = ${t0}, not ${initial.t}: take over({t0: ${initial.t}, …}), or prepare another one.`,
+      `This simulation was prepared to start at t = ${t0}, not ${initial.t}: take over({t0: ${initial.t}, …}), `
+        + 'or prepare another one.',
       {t: initial.t},
     );
   }
@@ -471,7 +487,11 @@ export function readCaptured(tensor: tf.Tensor, variables?: ReadonlyMap<tf.Varia
   if (given === undefined && tensor.isDisposed)
     throw new OptionError(
       'disposed-tensor',
-      `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed after tracing, but every run reads it. Keep it (tf.keep) as long as the system is used, or create the system again. If it is the state of a recurrent layer with stateful: true, a run cannot carry that: build the layer with stateful: false, and make its memory a state of the system (ode({derivative, …}) or a hidden state).`,
+      `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed after `
+        + 'tracing, but every run reads it. Keep it (tf.keep) as long as the system is used, or create the system '
+        + 'again. If it is the state of a recurrent layer with stateful: true, a run cannot carry that: build the '
+        + 'layer with stateful: false, and make its memory a state of the system (ode({derivative, …}) or a hidden '
+        + 'state).',
     );
   const values = given ?? numbersOf(tensor);
   if (firstNotFinite(values) >= 0) requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
@@ -487,6 +507,7 @@ function requireSystem(system: System): void {
   if (kind !== 'mechanics' && kind !== 'ode')
     throw new OptionError(
       'bad-system',
-      'The system must come from mechanics({mass, forces}), ode(derivative), sde({drift, diffusion}) or dde({derivative, delays}).',
+      'The system must come from mechanics({mass, forces}), ode(derivative), sde({drift, diffusion}) or '
+        + 'dde({derivative, delays}).',
     );
 }

@@ -1,6 +1,6 @@
 /**
- * A batch as data come: one traced simulation for any number of members, each with its own start, times, parameters and data.
- * Nothing is traced or compiled for another number of them, nor for other times.
+ * A batch as data come: one traced simulation for any number of members, each with its own start, times, parameters and
+ * data. Nothing is traced or compiled for another number of them, nor for other times.
  */
 import * as tf from '@tensorflow/tfjs';
 import {gradientNotFinite} from '../adjoint/not-finite.js';
@@ -137,7 +137,8 @@ class Batches {
         if (cotangents.length !== runs.length)
           throw new OptionError(
             'bad-cotangent',
-            `pullback: ${runs.length} members need one cotangent each (undefined for none), but got ${cotangents.length}.`,
+            `pullback: ${runs.length} members need one cotangent each (undefined for none), but got `
+              + `${cotangents.length}.`,
             {members: runs.length, cotangents: cotangents.length},
           );
         const packed = cotangents.map((cotangent, i) =>
@@ -243,7 +244,8 @@ class Batches {
     if (what === 'run' && taping(filled))
       throw new OptionError(
         'on-tape',
-        "A prepared batch was called inside tf.grad or an optimizer's minimize, but it is not recorded on their tape: use its valueAndGrad or vjp, or `batch` itself.",
+        "A prepared batch was called inside tf.grad or an optimizer's minimize, but it is not recorded on "
+          + 'their tape: use its valueAndGrad or vjp, or `batch` itself.',
       );
     const t0 = member.t0 ?? start?.t ?? toUserTime(this.base.traced, this.base.t0);
     const {prepared, places} = atTimes(filled, this.options, member, t0, this.members.inLanes);

@@ -152,7 +152,10 @@ export function pullSeries(
   return gradient;
 }
 
-/** What a cotangent of the whole matrix asks of the saved states, and through the observations of their times and the parameters. */
+/**
+ * What a cotangent of the whole matrix asks of the saved states, and through the observations of their times and the
+ * parameters.
+ */
 export function throughObserved(
   prepared: RunContext,
   run: Path,

@@ -1,4 +1,6 @@
-/** Single runs of a prepared simulation by worker threads: ensembles of one, of which several may be under way at once. */
+/**
+ * Single runs of a prepared simulation by worker threads: ensembles of one, of which several may be under way at once.
+ */
 import {requireValue, whole} from '../checks.js';
 import {Ensemble, type Done} from './ensemble.js';
 import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';

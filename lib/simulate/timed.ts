@@ -1,4 +1,7 @@
-/** One run of a simulation that was prepared for any times: its grid and its plan, as if it had been asked for with these times. */
+/**
+ * One run of a simulation that was prepared for any times: its grid and its plan, as if it had been asked for with
+ * these times.
+ */
 import {OptionError} from '../errors.js';
 import {shown} from '../checks.js';
 import type {SaveAt} from '../integrate/grid.js';
@@ -17,13 +20,16 @@ export interface MemberTimes {
   readonly t1?: number;
   /**
    * Times in the order of the run. NaN marks a missing sample, so that members with fewer samples have lists of the
-   * same length. In its place stand time, state and observations of the previous sample (of the first one, if there is no
-   * previous one), numbers like any other: its datum must be NaN, or have a weight of zero, or it is compared with them.
+   * same length. In its place stand time, state and observations of the previous sample (of the first one, if there is
+   * no previous one), numbers like any other: its datum must be NaN, or have a weight of zero, or it is compared with
+   * them.
    */
   readonly saveAt?: readonly number[];
 }
 
-/** A run at its times, and which of what it saves stands in each place asked for; undefined where nothing is missing. */
+/**
+ * A run at its times, and which of what it saves stands in each place asked for; undefined where nothing is missing.
+ */
 export interface TimedRun {
   readonly prepared: Prepared;
   readonly places?: Int32Array;

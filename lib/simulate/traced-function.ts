@@ -106,7 +106,9 @@ export class TracedFunction<Own extends string> {
     private readonly counts: {readonly [name in 'params' | 'data' | 'captured']: number},
   ) {}
 
-  /** What it sets and reads: every evaluation asks for them. Programs that share a memory have none until all are known. */
+  /**
+   * What it sets and reads: every evaluation asks for them. Programs that share a memory have none until all are known.
+   */
   get buffers(): FunctionBuffers {
     return (this.found ??= this.find());
   }

@@ -24,8 +24,9 @@ export interface Stats {
   readonly steps: number;
   readonly rejectedSteps: number;
   /**
-   * Evaluations of the right-hand side, forces or derivative: at the start and in steps, including rejected ones; in implicit steps
-   * by every residual. Jacobians, and evaluations for dense output and events between steps, are not counted.
+   * Evaluations of the right-hand side, forces or derivative: at the start and in steps, including rejected ones; in
+   * implicit steps by every residual. Jacobians, and evaluations for dense output and events between steps, are not
+   * counted.
    */
   readonly evaluations: number;
   readonly newtonIterations: number;
@@ -40,7 +41,10 @@ export interface Stats {
   readonly milliseconds: {readonly trace: number; readonly compile: number; readonly run: number};
   /** 'wasm', 'interpreter', 'tensor', or the name of a custom engine. */
   readonly engine: string;
-  /** How the linear systems were solved: 'dense', 'band', 'sparse', 'supernodal-lu' (a mesh without symmetry), …; 'none' for an explicit scheme. */
+  /**
+   * How the linear systems were solved: 'dense', 'band', 'sparse', 'supernodal-lu' (a mesh without symmetry), …; 'none'
+   * for an explicit scheme.
+   */
   readonly linear: string;
   /** 'worker' if a worker thread of `batch` ran it; the numbers are the same. */
   readonly thread: 'own' | 'worker';
@@ -273,7 +277,9 @@ class SavedRun implements AnyTrajectory {
     const series = Object.entries(shapes)
       .map(([name, shape]) => `, ${name} [${shape.join(', ')}]`)
       .join('');
-    return `Trajectory: ${status} after ${steps} steps, ${saved} saved${saved === 0 ? '' : ` from t = ${from} to ${to}`}${series}${some(events, 'event')}${some(warnings.length, 'warning')}`;
+    const times = saved === 0 ? '' : ` from t = ${from} to ${to}`;
+    const more = `${some(events, 'event')}${some(warnings.length, 'warning')}`;
+    return `Trajectory: ${status} after ${steps} steps, ${saved} saved${times}${series}${more}`;
   }
 
   /** What console.log shows on Node, Deno and Bun. */

@@ -30,8 +30,8 @@ export const controlIndex = Object.fromEntries(names.map((name, i) => [name, i])
 };
 
 /**
- * Beyond so many numbers a step takes so long that a call is not seen beside it: a spiral of 128 members, 256 numbers, takes
- * 1.02 of the time step by step.
+ * Beyond so many numbers a step takes so long that a call is not seen beside it: a spiral of 128 members, 256 numbers,
+ * takes 1.02 of the time step by step.
  */
 const maxNumbers = 2 ** 15;
 
@@ -53,8 +53,8 @@ export function adaptiveBuffers(size: number, errorSize: number): {readonly [nam
 }
 
 /**
- * Sizes of the buffers for the backward sweep: rows, with the state that the last one ended at as one more, and cotangents of as many saved states as
- * there are rows.
+ * Sizes of the buffers for the backward sweep: rows, with the state that the last one ended at as one more, and
+ * cotangents of as many saved states as there are rows.
  */
 export function timedBuffers(size: number): {readonly [name: string]: number} {
   const room = adaptiveBlockSteps(size);

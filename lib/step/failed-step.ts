@@ -75,7 +75,10 @@ function reason({status, history, worst, cause}: FailedStep, causeRows: readonly
     .join(', ');
   switch (status) {
     case 'singular':
-      return `the Newton matrix is singular; ${causeRows.length === 0 ? 'its rows' : listed(causeRows)} ${causeRows.length === 1 ? 'carries no information of its own' : 'depend on one another'}.`;
+      return (
+        `the Newton matrix is singular; ${causeRows.length === 0 ? 'its rows' : listed(causeRows)} `
+        + `${causeRows.length === 1 ? 'carries no information of its own' : 'depend on one another'}.`
+      );
     case 'not-finite':
       if (causeRows.length > 0)
         return `a derivative of the model is infinite or NaN, in the Newton matrix's rows ${listed(causeRows)}.`;
@@ -85,9 +88,15 @@ function reason({status, history, worst, cause}: FailedStep, causeRows: readonly
     case 'newton-diverged':
       if (cause?.code === 'contacts-unsolved') return cause.message;
       if (cause !== undefined) return `the linear solver failed in iteration ${history.length}. ${cause.message}`;
-      return `Newton did not converge in ${history.length} iterations (residual ${historyText(history)}). Worst rows: ${rows}.`;
+      return (
+        `Newton did not converge in ${history.length} iterations (residual ${historyText(history)}). Worst rows: `
+        + `${rows}.`
+      );
     case 'step-too-small':
-      return `the step fails even at this length, after halving it again and again (residual ${historyText(history)}).${rows === '' ? '' : ` Worst rows: ${rows}.`}`;
+      return (
+        'the step fails even at this length, after halving it again and again (residual '
+        + `${historyText(history)}).${rows === '' ? '' : ` Worst rows: ${rows}.`}`
+      );
   }
 }
 
@@ -96,7 +105,9 @@ function advice({status, scheme, step, newton, history, cause}: FailedStep, firs
     case 'singular':
       return scheme.name === equilibrium
         ? firstOrder
-          ? 'A quantity that the equations conserve, such as the total of a reaction, leaves one of them without information: replace it by the total, 0 = Σ y − total, in ode({derivative, mass}) with mass 0 in its row.'
+          ? 'A quantity that the equations conserve, such as the total of a reaction, leaves one of them without '
+            + 'information: replace it by the total, 0 = Σ y − total, in ode({derivative, mass}) with mass 0 in '
+            + 'its row.'
           : 'A motion that no force resists has no place of its own: hold it, or add a spring.'
         : `Check masses, units and terms that say the same twice.${step === 0 ? '' : singularPosition}`;
     case 'not-finite':
@@ -111,16 +122,23 @@ function advice({status, scheme, step, newton, history, cause}: FailedStep, firs
       const ways = ['a smaller dt'];
       if (newton?.step.name !== 'backtracking') ways.push('newton({step: backtracking()})');
       if (newton?.onFailure !== 'halve') ways.push("newton({onFailure: 'halve'})");
-      return `Take ${ways.length < 3 ? ways.join(' or ') : `${ways.slice(0, -1).join(', ')} or ${ways[ways.length - 1]}`}.`;
+      return (
+        'Take '
+        + `${ways.length < 3 ? ways.join(' or ') : `${ways.slice(0, -1).join(', ')} or ${ways[ways.length - 1]}`}.`
+      );
     }
     case 'step-too-small':
-      return 'A step this short fails for another reason than its length: check the model near this state for a jump, a pole, a force without a root, or a singular position of a mechanism, in which no step should end.';
+      return (
+        'A step this short fails for another reason than its length: check the model near this state for a jump, '
+        + 'a pole, a force without a root, or a singular position of a mechanism, in which no step should end.'
+      );
   }
 }
 
 /** Advice for a matrix that was not singular before. */
 const singularPosition =
-  ' Earlier steps could be solved: if a mechanism is in a singular position here, such as a dead centre, take another dt, so that no step ends in it.';
+  ' Earlier steps could be solved: if a mechanism is in a singular position here, such as a dead centre, take '
+  + 'another dt, so that no step ends in it.';
 
 /** A long history by its beginning and its end; `data.history` has all of it. */
 function historyText(history: readonly number[]): string {

@@ -108,7 +108,8 @@ export function checkJacobian(
   const name = unknown.rowName(row);
   throw new StiffgradError(
     'jacobian-pattern',
-    `An error inside stiffgrad: the sparse Jacobian of this step is not its tangent. Along a random direction row ${row} (${name}) gives ${sum} instead of ${expected[row]}. `
+    'An error inside stiffgrad: the sparse Jacobian of this step is not its tangent. Along a random direction '
+      + `row ${row} (${name}) gives ${sum} instead of ${expected[row]}. `
       + 'Please report it with the system. As a workaround, newton({linear: gmres()}) forms no Jacobian.',
     {row, name, sparse: sum, tangent: expected[row]},
   );

@@ -45,7 +45,8 @@ export class ParameterReads {
     const others = this.read.size === 0 ? 'They read none' : `They read ${[...this.read].sort().join(', ')}`;
     return new OptionError(
       'unknown-parameter',
-      `None of the system's functions reads params.${name}, nor do observe or events. ${others}.${meant === undefined ? ' Leave it out.' : ` Did you mean '${meant}'?`}`,
+      `None of the system's functions reads params.${name}, nor do observe or events. `
+        + `${others}.${meant === undefined ? ' Leave it out.' : ` Did you mean '${meant}'?`}`,
       {name},
     );
   }
@@ -57,7 +58,8 @@ export class ParameterReads {
       if (meant === undefined) continue;
       const error = new OptionError(
         'unknown-parameter',
-        `The system's functions read params.${meant}, which is missing; nothing reads params.${name}. Did you mean '${meant}'?`,
+        `The system's functions read params.${meant}, which is missing; nothing reads params.${name}. Did you `
+          + `mean '${meant}'?`,
         {name},
       );
       error.cause = cause;

@@ -3,8 +3,8 @@
 /**
  * The rows of `Constraints.laws` by name. `apart` and `reach` are added to G v⁺ and to G w. In normal rows
  * `coefficient` is μ and `share` the share of λ_N that displaces. In tangential rows they are the number of the normal
- * row and the share of λ_T. `tangential` is 1 in tangential rows. `give` is the velocity that a unit of π takes from its row,
- * `spring` the velocity that a unit of λ_N takes from a contact that is a spring.
+ * row and the share of λ_T. `tangential` is 1 in tangential rows. `give` is the velocity that a unit of π takes from
+ * its row, `spring` the velocity that a unit of λ_N takes from a contact that is a spring.
  */
 export const contactLaws = {apart: 0, reach: 1, coefficient: 2, share: 3, tangential: 4, give: 5, spring: 6} as const;
 

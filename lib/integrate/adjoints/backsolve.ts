@@ -205,7 +205,8 @@ class WayBack {
     if (at >= 0)
       throw new OptionError(
         'bad-adjoint',
-        `backsolveAdjoint: ${state.rowName(at % state.size)} is not part of the integrated state, so its cotangent cannot be propagated: use implicitAdjoint().`,
+        `backsolveAdjoint: ${state.rowName(at % state.size)} is not part of the integrated state, so its `
+          + 'cotangent cannot be propagated: use implicitAdjoint().',
       );
   }
 
@@ -251,7 +252,9 @@ class WayBack {
     if (status === 'completed') return;
     throw new OptionError(
       'backsolve-failed',
-      `backsolveAdjoint: from t = ${this.text(begin)} back to ${this.text(end)} state and adjoint could not be integrated (${status}). This system cannot be integrated backwards with these steps: use implicitAdjoint(). ${error?.message ?? ''}`,
+      `backsolveAdjoint: from t = ${this.text(begin)} back to ${this.text(end)} state and adjoint could not be `
+        + `integrated (${status}). This system cannot be integrated backwards with these steps: use `
+        + `implicitAdjoint(). ${error?.message ?? ''}`,
       {status, t: toUserTime(this.runnable.traced, begin)},
     );
   }
@@ -307,7 +310,10 @@ class WayBack {
     if (share > this.drift) {
       throw new OptionError(
         'backsolve-drift',
-        `backsolveAdjoint: integrated backwards, the state at t = ${this.text(t)} differs from the saved one by ${text(share)} of its size, more than the allowed ${this.drift}. A gradient along this path is useless. Use implicitAdjoint(), save more states, or set backsolveAdjoint({drift: Infinity}) to see the gradient anyway.`,
+        `backsolveAdjoint: integrated backwards, the state at t = ${this.text(t)} differs from the saved one `
+          + `by ${text(share)} of its size, more than the allowed ${this.drift}. A gradient along this path is `
+          + 'useless. Use implicitAdjoint(), save more states, or set backsolveAdjoint({drift: Infinity}) to see '
+          + 'the gradient anyway.',
         {drift: share, t: toUserTime(this.runnable.traced, t)},
       );
     }
@@ -325,7 +331,11 @@ class WayBack {
       farthest: {share, t},
     } = this;
     const before = warnings.findIndex(warning => warning.startsWith(told));
-    const sentence = `${told} ${share === 0 ? 'exactly where they had been' : `${share.toExponential(1)} of their size away from where they had been, at t = ${this.text(t)}`}.`;
+    const place =
+      share === 0
+        ? 'exactly where they had been'
+        : `${share.toExponential(1)} of their size away from where they had been, at t = ${this.text(t)}`;
+    const sentence = `${told} ${place}.`;
     warnings.splice(before < 0 ? warnings.length : before, before < 0 ? 0 : 1, sentence);
   }
 }
@@ -353,6 +363,7 @@ function checkResumed({userBlocks, initialValues}: TracedRequest): void {
   if (initialValues.length > userBlocks.reduce((size, {shape}) => size + sizeOf(shape), 0))
     throw new OptionError(
       'bad-adjoint',
-      'backsolveAdjoint: the saved state has blocks that cannot be integrated backwards. Start from its q and v, or y, only; or use implicitAdjoint().',
+      'backsolveAdjoint: the saved state has blocks that cannot be integrated backwards. Start from its q and '
+        + 'v, or y, only; or use implicitAdjoint().',
     );
 }

@@ -1,7 +1,7 @@
 /**
- * Many adaptive steps of an explicit scheme as one routine (lib/routine): attempts, their errors, and the record of those that
- * are accepted. How long a step is, and what is saved of it, is decided in JavaScript (step-size-controller.ts, saver.ts), once an attempt. What
- * the text does not handle ends it before that attempt.
+ * Many adaptive steps of an explicit scheme as one routine (lib/routine): attempts, their errors, and the record of
+ * those that are accepted. How long a step is, and what is saved of it, is decided in JavaScript
+ * (step-size-controller.ts, saver.ts), once an attempt. What the text does not handle ends it before that attempt.
  */
 import type {Element, MoveKernels, Part, Routine} from '../../routine/routine.js';
 import {add, atLeast, atMost, element, isSet, less, not, or, place, RoutineBuilder} from '../../routine/routine.js';
@@ -31,7 +31,9 @@ export interface AdaptiveParts {
    * The error of the last attempt over its tolerance; arguments: rtol, and the number of components with an estimate.
    */
   readonly error: Part;
-  /** Accepts or rejects an attempt by its error, saves states, and sets t, h and stop for the next; returns 0 if none. */
+  /**
+   * Accepts or rejects an attempt by its error, saves states, and sets t, h and stop for the next; returns 0 if none.
+   */
   readonly judge: Part;
 }
 

@@ -37,7 +37,8 @@ import {AttemptLoop} from './attempt-loop.js';
 const maxUnusedHistory = 500;
 
 const eventAtEndWarning =
-  'An event falls on the end of the run, and no step could be taken from there: a gradient holds the time between the two fixed. End the run earlier or later.';
+  'An event falls on the end of the run, and no step could be taken from there: a gradient holds the time '
+  + 'between the two fixed. End the run earlier or later.';
 
 /**
  * Times as long as the last step that a step of generalized-α may be. A pendulum that an event stops shortly before a
@@ -380,7 +381,11 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     if (!(share > maxLengthRatio)) return;
     this.isStretched = true;
     log.warnings.push(
-      `The step of ${prepared.traced.name} from t = ${Number(toUserTime(prepared.traced, t).toPrecision(6))} is ${share.toPrecision(2)} times as long as the one before it, from an event to the grid, and takes over the rate at which that one changed its algorithmic acceleration: the motion from there on may be off, and derivatives far more. Take another dt, adaptive steps, or newmark(), which carries no such rate.`,
+      `The step of ${prepared.traced.name} from t = ${Number(toUserTime(prepared.traced, t).toPrecision(6))} `
+        + `is ${share.toPrecision(2)} times as long as the one before it, from an event to the grid, and takes `
+        + 'over the rate at which that one changed its algorithmic acceleration: the motion from there on may be '
+        + 'off, and derivatives far more. Take another dt, adaptive steps, or newmark(), which carries no such '
+        + 'rate.',
     );
   }
 

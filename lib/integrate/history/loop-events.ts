@@ -318,7 +318,8 @@ export class LoopEvents {
     const first = queue[0];
     this.loop.commit(step, first, first === event ? least / whole : 0);
     this.sides = watch.sides;
-    this.happen(queue, first, noted, jumps ? event : undefined, other => (other === event ? rising : this.rates[other] > 0)); // prettier-ignore
+    const isRising = (other: number): boolean => (other === event ? rising : this.rates[other] > 0);
+    this.happen(queue, first, noted, jumps ? event : undefined, isRising);
     if (this.loop.status === 'completed' && controller.interrupt(this.loop.t)) this.loop.boundary();
     if (this.loop.status === 'event')
       this.loop.saver.finish(this.loop.t, integrator.state, this.loop.count, true, this.loop.eventTime);

@@ -36,8 +36,8 @@ export interface Plan {
   /** Accepted steps at most. */
   readonly most: number;
   /**
-   * Set for adaptive steps along a path of noise: a rejected step is tried with half its length, and its end is met by a
-   * later one. What was seen of the path is not left out of it for being inconvenient (Gaines & Lyons 1997; Foster &
+   * Set for adaptive steps along a path of noise: a rejected step is tried with half its length, and its end is met by
+   * a later one. What was seen of the path is not left out of it for being inconvenient (Gaines & Lyons 1997; Foster &
    * Jelinčič 2023). Steps end at the times that are saved, since states between lie on lines.
    */
   readonly revisits?: true;
@@ -102,7 +102,8 @@ export function readTimes(
     if (time < t0 || time > end)
       throw new OptionError(
         'bad-save',
-        `saveAt: ${toUserTime(direction, times[i])} does not lie in the run, from t = ${toUserTime(direction, t0)} to ${toUserTime(direction, Number(end.toPrecision(12)))}.`,
+        `saveAt: ${toUserTime(direction, times[i])} does not lie in the run, from t = `
+          + `${toUserTime(direction, t0)} to ${toUserTime(direction, Number(end.toPrecision(12)))}.`,
         {index: i, time: toUserTime(direction, times[i])},
       );
   }
@@ -115,7 +116,8 @@ export function readSpan({dt, steps, t1, backwards}: GridOptions, control: StepC
   if (steps === undefined && t1 === undefined)
     throw new OptionError(
       'bad-time',
-      'The run has no end: give t1, or steps, the number of accepted steps, or a list of times as saveAt, at whose last it ends.',
+      'The run has no end: give t1, or steps, the number of accepted steps, or a list of times as saveAt, at '
+        + 'whose last it ends.',
     );
   if (steps !== undefined && (!Number.isInteger(steps) || steps < 0))
     throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});

@@ -63,7 +63,9 @@ export class EventLog {
     this.tell(
       'lost',
       event,
-      `The function of ${this.title(event)} is not a finite number at t = ${this.short(t)}: there it crosses nothing, and nothing is looked for until it is finite again. Write it so that it is finite wherever the motion goes, as q in place of sqrt(q).`,
+      `The function of ${this.title(event)} is not a finite number at t = ${this.short(t)}: there it crosses `
+        + 'nothing, and nothing is looked for until it is finite again. Write it so that it is finite wherever the '
+        + 'motion goes, as q in place of sqrt(q).',
     );
   }
 
@@ -72,7 +74,11 @@ export class EventLog {
     this.tell(
       'turned',
       event,
-      `The jump of ${this.title(event)} at t = ${this.short(t)} turned its function back: it reaches zero and leaves on the side it came from, which counted as one event, though its direction is 'both'. Give its direction as 'rising' or 'falling' if that is meant, as for a bounce. If the jump switches a mode, the motion pushes towards the border from both sides: the true motion stays on it, and the run leaves it in the mode of the other side. Make the border a constraint, or give the mode a hysteresis.`,
+      `The jump of ${this.title(event)} at t = ${this.short(t)} turned its function back: it reaches zero and `
+        + `leaves on the side it came from, which counted as one event, though its direction is 'both'. Give its `
+        + `direction as 'rising' or 'falling' if that is meant, as for a bounce. If the jump switches a mode, the `
+        + 'motion pushes towards the border from both sides: the true motion stays on it, and the run leaves it in '
+        + 'the mode of the other side. Make the border a constraint, or give the mode a hysteresis.',
     );
   }
 
@@ -81,7 +87,10 @@ export class EventLog {
     this.tell(
       'begun',
       event,
-      `The function of ${this.title(event)} is zero at the start, t = ${this.short(t)}, and goes on in the event's direction: a zero at the start has not been crossed, and the state does not jump. If it should, start on the side that the event is reached from, or from the state after the jump. For a body that rests on a surface, use a unilateral constraint.`,
+      `The function of ${this.title(event)} is zero at the start, t = ${this.short(t)}, and goes on in the `
+        + `event's direction: a zero at the start has not been crossed, and the state does not jump. If it should, `
+        + 'start on the side that the event is reached from, or from the state after the jump. For a body that '
+        + 'rests on a surface, use a unilateral constraint.',
     );
   }
 
@@ -116,7 +125,9 @@ export class EventLog {
     const times = this.recent[index];
     return new EventError(
       'chatter',
-      `${this.title(index)} happened ${times.length} times since t = ${this.short(times[0])}, ever faster, and again at ${this.short(t)}. Something comes to rest by ever smaller jumps. Model its rest by a unilateral constraint, a jump that ends the motion, or an event that stops the run.`,
+      `${this.title(index)} happened ${times.length} times since t = ${this.short(times[0])}, ever faster, and `
+        + `again at ${this.short(t)}. Something comes to rest by ever smaller jumps. Model its rest by a `
+        + 'unilateral constraint, a jump that ends the motion, or an event that stops the run.',
       {event: index, t: toUserTime(this.way, t), first: toUserTime(this.way, times[0]), count: times.length},
     );
   }
@@ -125,7 +136,9 @@ export class EventLog {
   sticks(index: number, t: number): EventError {
     return new EventError(
       'chatter',
-      `After the jump of ${this.title(index)} at t = ${this.short(t)} its function stays at zero and then crosses it: the jump does not end the crossing. For a body that rests on a surface, use a unilateral constraint, or an event that stops the run.`,
+      `After the jump of ${this.title(index)} at t = ${this.short(t)} its function stays at zero and then `
+        + 'crosses it: the jump does not end the crossing. For a body that rests on a surface, use a unilateral '
+        + 'constraint, or an event that stops the run.',
       {event: index, t: toUserTime(this.way, t)},
     );
   }

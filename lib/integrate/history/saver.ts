@@ -141,7 +141,10 @@ export class Saver {
       this.save(t, state, 1, after, moment);
   }
 
-  /** At the end of the run, on which an event falls: what is to be saved, with the step that would follow, if there is one. */
+  /**
+   * At the end of the run, on which an event falls: what is to be saved, with the step that would follow, if there is
+   * one.
+   */
   settle<Step extends SavedStep>(
     t: number,
     state: Float64Array,

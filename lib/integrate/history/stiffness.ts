@@ -40,6 +40,10 @@ export class StiffnessWatch {
   }
 
   private told(): string {
-    return `From t = ${Number(toUserTime(this.scheme, this.since).toPrecision(6))} on the steps of ${this.scheme.name} are as short as its stability asks, not its error: the problem is stiff there. Take an implicit scheme, as kvaerno5() or radauIIA5().`;
+    return (
+      `From t = ${Number(toUserTime(this.scheme, this.since).toPrecision(6))} on the steps of `
+      + `${this.scheme.name} are as short as its stability asks, not its error: the problem is stiff there. Take `
+      + 'an implicit scheme, as kvaerno5() or radauIIA5().'
+    );
   }
 }

@@ -49,8 +49,8 @@ const deepest = 7;
 const believed = 0.05;
 
 /**
- * Share of |g'(1) − g'(0)|: the depth ½ g'²/g'' of a parabola is then 32 roundings of what g changes by in the step, and g may well be a
- * difference of numbers so much larger.
+ * Share of |g'(1) − g'(0)|: the depth ½ g'²/g'' of a parabola is then 32 roundings of what g changes by in the step,
+ * and g may well be a difference of numbers so much larger.
  */
 const touching = 8 * Math.sqrt(Number.EPSILON);
 

@@ -84,7 +84,9 @@ function nodeChannel(
 
 const received = (message: {message: unknown} | undefined): Reply | undefined => message?.message as Reply | undefined;
 
-/** A program given as text (node -e) was started with options that a thread with a file refuses; others are inherited. */
+/**
+ * A program given as text (node -e) was started with options that a thread with a file refuses; others are inherited.
+ */
 function threadOptions(): {execArgv?: string[]} {
   return globalThis.process.execArgv.some(option => /^(-e|-p|-pe|--eval|--print|--input-type)\b/.test(option))
     ? {execArgv: []}
@@ -100,7 +102,10 @@ function present(file: URL): URL {
 /** The sources run under tsx, which threads do not inherit. */
 function fromSources(file: string): string {
   const source = JSON.stringify(new URL(file, import.meta.url).href);
-  return `const load = require('node:module').createRequire(${source}); load('tsx/cjs'); load(require('node:url').fileURLToPath(${source}));`;
+  return (
+    `const load = require('node:module').createRequire(${source}); load('tsx/cjs'); `
+    + `load(require('node:url').fileURLToPath(${source}));`
+  );
 }
 
 function pageChannel(listener: Listener): Channel {

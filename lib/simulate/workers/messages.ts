@@ -28,7 +28,9 @@ export interface Task {
   readonly adjoint: SerializedAdjoint;
   readonly consistent: 'check' | 'project';
   readonly progress: boolean;
-  /** Members beyond the number that stands here are no longer wanted (abort.ts); absent where there is no shared memory. */
+  /**
+   * Members beyond the number that stands here are no longer wanted (abort.ts); absent where there is no shared memory.
+   */
   readonly interest?: Int32Array;
   readonly coordinates: number;
   /** Values of the parameters, where a job brings none of its own. */

@@ -292,7 +292,8 @@ function warnOnce(why: string): void {
   warned = true;
   // eslint-disable-next-line no-console -- there is no result to carry it: the first batch may be under way elsewhere
   console.warn(
-    `stiffgrad: no worker threads could be started (${why}), so batches run in the calling thread. The results are the same. In a page, batch.useWorker says how to start them; workers: 0 asks for none.`,
+    `stiffgrad: no worker threads could be started (${why}), so batches run in the calling thread. The results `
+      + 'are the same. In a page, batch.useWorker says how to start them; workers: 0 asks for none.',
   );
 }
 
