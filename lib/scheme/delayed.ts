@@ -130,7 +130,7 @@ interface Part {
  * @param base a one-step scheme's: what it carries is a function of the state
  * @param order of the scheme
  */
-export function withPast(base: Formulation, order: number, delaying: Delaying): Formulation & {divides: Division} {
+export function withPast(base: Formulation, order: number, delaying: Delaying): Formulation & {stepDivision: Division} {
   const {longest, ownHistory, dt} = delaying;
   const parts = partsOfStep(delaying, order);
   // One more than is needed of equal steps: a run that goes on from another one begins after a shorter one.
@@ -196,7 +196,7 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
       ...(ownHistory ? {} : {start: y}),
       ...emptyPast(kept, parts, y, t, h),
     }),
-    divides: {cuts: parts - 1, order, jumpsAtStart: ownHistory, jumps: delaying.jumps, moving: delaying.moving},
+    stepDivision: {cuts: parts - 1, order, jumpsAtStart: ownHistory, jumps: delaying.jumps, moving: delaying.moving},
     ...(base.residual === undefined
       ? {}
       : {
