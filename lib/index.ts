@@ -97,16 +97,12 @@ export {stateTree, type StateTree, type TreeDerivativeAt} from './system/state-t
 export type {NumericParams, Params} from './system/params.js';
 export {brownianPath, sde, type BrownianPath, type SdeSpec, type SdeSystem} from './system/sde.js';
 export {signal, type Input, type Signal, type SignalKind} from './system/signal.js';
-// What docs/extending.md invites to: a scheme's view of a step,
+// Schemes, constraints, primitives and kernels of one's own (docs/extending.md).
 export {complementarity, defineConstraint, type GapAndMultiplier} from './system/constraint-kinds.js';
 export {rowScale} from './scheme/constrained.js';
 export type {Blocks} from './system/equations.js';
-// an engine,
 export type {EngineName} from './engine/index.js';
-// a linear solver,
-// a primitive,
 export {definePrimitive, type PrimitiveSpec} from './trace/define-primitive.js';
-// and a kernel of tfjs.
 export {traceKernel, type KernelMeaning} from './trace/trace-kernel.js';
 /**
  * For use inside traced functions: unrounded constants, products with a Jacobian, values with equations of their own.

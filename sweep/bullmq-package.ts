@@ -33,6 +33,6 @@ export function withDriver<T>(connection: QueueConnection, make: () => T): T {
 const missing = (connection: QueueConnection): OptionError =>
   new OptionError(
     'no-bullmq',
-    'bullmq() needs two packages that are not both installed here: '
+    'engines.bullmq() needs two packages that are not both installed here: '
       + `npm install bullmq ${inPostgres(connection) ? 'pg' : 'ioredis'}.`,
   );

@@ -49,7 +49,7 @@ const casesOption: Check = {
   test: value => typeof value === 'function' || isIterable(value),
 };
 const engineOption: Check<Engine> = {
-  what: 'local(), indexed() or bullmq()',
+  what: 'engines.local(), engines.indexed() or engines.bullmq()',
   test: value => typeof value === 'object' && value !== null && 'run' in value,
 };
 
@@ -58,7 +58,7 @@ const sweepOptions = {
   cases: casesOption,
   /** A folder or an address s3://bucket/prefix, or a store made by `openStore`. */
   store: storeOption,
-  /** Default `local()`. */
+  /** Default `engines.local()`. */
   engine: optional(engineOption),
   /** A part of every case's name and seed; default 0. */
   seed: optional(whole, 0),
@@ -113,8 +113,8 @@ export async function sweep<C extends Case = Case, R = unknown>(options: SweepOp
   if (typeof options.cases === 'function' && engine.share !== undefined && engine.share.of > 1)
     throw new OptionError(
       'no-share',
-      'sweep: a function of cases needs all results, but indexed() gives each process only a part. '
-        + 'Use local() or bullmq().',
+      'sweep: a function of cases needs all results, but engines.indexed() gives each process only a part. '
+        + 'Use engines.local() or engines.bullmq().',
     );
   const task = await findTask(read.task);
   const {cases, objective} = options;

@@ -115,9 +115,9 @@ export class GridPull implements Puller {
 
   /**
    * What the pull of a step consists of.
-   * @param host whose functions in JavaScript it calls
-   * @param chainsPulls see `PullOperations`; undefined: asked for by the first step that goes on from another, as what
-   *   begins a run is pulled back alone, by other programs
+   * @param carriesOn see `PullOperations.chainsPulls`; undefined: asked for by the first step that goes on from
+   *   another, as what begins a run is pulled back alone, by other programs
+   *   what begins a run is pulled back alone, by other programs
    */
   operations(host: PullHost, carriesOn?: boolean): PullOperations {
     const {executable, jacobian, context, buffers, cotangents, zCotangent: b, fromDense: more} = this;

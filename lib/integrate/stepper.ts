@@ -80,8 +80,9 @@ function newtonKey(newton: Newton): string {
   if (key === undefined) {
     const {tolerance, maxIterations, iterations, jacobian, step, forcing, linear} = newton;
     const {absolute, relative} = tolerance;
-    const told = [absolute, relative, maxIterations, iterations, jacobian, step.name, forcing !== undefined];
-    newtonKeys.set(newton, (key = `${told.join('/')}/${solverKey(linear)}`));
+    const isFull = step.isFull === true;
+    const settings = [absolute, relative, maxIterations, iterations, jacobian, isFull, forcing !== undefined];
+    newtonKeys.set(newton, (key = `${settings.join('/')}/${solverKey(linear)}`));
   }
   return key;
 }

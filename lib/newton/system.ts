@@ -49,8 +49,8 @@ export interface NonlinearSystem {
   readonly residualCallee?: Part;
   /**
    * Factorization by compiled kernels, for a matrix that is factored at every z.
-   * @param mayTry a flag: the kernels may be tried
-   * @param factoredInJs a flag: the present factor was made in JavaScript; the kernels clear it
+   * @param tries a flag: the kernels may be tried
+   * @param general a flag: the present factor was made in JavaScript; the kernels clear it
    * @param count the number of factorizations, which the kernels increase
    */
   readonly compiledFactorization?: (

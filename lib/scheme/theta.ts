@@ -341,8 +341,8 @@ export function blendedEuler(given: {readonly alpha: number; readonly beta: numb
 }
 
 /**
- * Implicit Euler: M(v⁺−v) = h f⁺, q⁺ = q + h v⁺. First order, L-stable. The unknown is v⁺ (default),
- * or in the acceleration form a⁺ = (v⁺−v)/h, of which M a⁺ = f⁺; both are the same step.
+ * Implicit Euler: M(v⁺−v) = h f⁺, q⁺ = q + h v⁺. First order, L-stable. The unknown is v⁺ (default), or in the
+ * acceleration form a⁺ = (v⁺−v)/h, of which M a⁺ = f⁺; both are the same step.
  * @example
  * ```ts
  * import * as tf from '@tensorflow/tfjs';

@@ -110,7 +110,8 @@ export async function bootstrap(
   if (errors === 'model' && modelOf(problem.noise).name === 'huber')
     throw new OptionError(
       'bad-option',
-      'bootstrap: huber() bounds what outliers do and does not say how they are distributed, so there is no model to '
+      'bootstrap: noise.huber() bounds what outliers do and does not say how they are distributed, so there is '
+        + 'no model to '
         + "draw errors from: use errors: 'residuals'.",
       {option: 'errors'},
     );

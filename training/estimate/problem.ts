@@ -77,7 +77,7 @@ export interface EstimationProblem<S extends AnySystem = System, Q = ParamsOf<S>
   readonly scheme?: Scheme;
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
-  /** How a Gaussian is propagated through the nonlinear step: extended() (default) or unscented(). */
+  /** How a Gaussian is propagated through the nonlinear step: kalman.extended() (default) or kalman.unscented(). */
   readonly method?: GaussianTransform;
 }
 
@@ -228,7 +228,7 @@ export function measurementCovariance(given: Covariance, {channels}: CheckedReco
 
 export function transformOf(method: GaussianTransform | undefined, owner: string): GaussianTransform {
   if (method !== undefined && typeof (method as Partial<GaussianTransform>).image !== 'function')
-    throw new OptionError('bad-option', `${owner}: method must be made by extended() or unscented().`, {
+    throw new OptionError('bad-option', `${owner}: method must be made by kalman.extended() or kalman.unscented().`, {
       option: 'method',
     });
   return method ?? extended();

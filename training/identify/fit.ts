@@ -318,7 +318,7 @@ function requireAlike(records: readonly CheckedRecord[]): void {
       'identify: an autoregression of the noise needs records with one sampling interval, but it is '
         + `${numberText(meanInterval(sampled[0]))} in ${sampled[0].name} and ${numberText(meanInterval(other))} in `
         + `${other.name}: correlation from sample to sample differs between them. Use resample, separate fits, or `
-        + `residuals: 'correlated' with noise: white().`,
+        + `residuals: 'correlated' with noise: noise.white().`,
       {record: other.name},
     );
 }
@@ -334,7 +334,7 @@ function requireEven(record: CheckedRecord): void {
       'bad-noise',
       `identify: an autoregression of the noise needs evenly spaced samples, but ${name} goes from t = ${t[odd - 1]} `
         + `to ${t[odd]}, and its mean interval is ${mean}. Give samples that are missing as NaN with missing: 'skip'; `
-        + `of an uneven clock use resample, or residuals: 'correlated' with noise: white().`,
+        + `of an uneven clock use resample, or residuals: 'correlated' with noise: noise.white().`,
       {record: name},
     );
 }

@@ -147,7 +147,7 @@ function checkDensity({method, shooting, residuals, earlyStopping}: FitProblem, 
       'levenbergMarquardt(), which minimizes a sum of squares: use lbfgs(), the default, or adam({...})',
     );
   if ((shooting?.segments ?? 1) > 1)
-    refuse('shooting', 'multiple({segments}): fit with white() first, and start from its estimate');
+    refuse('shooting', 'multiple({segments}): fit with noise.white() first, and start from its estimate');
   if (residuals === 'correlated')
     refuse('residuals', "residuals: 'correlated': it is the likelihood of independent measurements");
   if (earlyStopping !== undefined) refuse('earlyStopping', 'earlyStopping, which judges by a sum of squares');

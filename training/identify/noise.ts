@@ -87,8 +87,9 @@ export function requireNoise(noise: Noise): void {
     return;
   throw new OptionError(
     'bad-option',
-    'identify: noise must be made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or '
-      + 'quantized({step}), or be a density of your own, {logDensity: (residual, params, rows) => tensor}.',
+    'identify: noise must be made by noise.white(), noise.autoregressive({order}), noise.huber({threshold}), '
+      + 'noise.studentT({degrees}) or noise.quantized({step}), or be a density of your own, {logDensity: '
+      + '(residual, params, rows) => tensor}.',
     {option: 'noise'},
   );
 }

@@ -37,7 +37,7 @@ export function priorWarnings(
     'The residuals are correlated in time, and a fit that takes them as independent weighs the data too much beside '
       + `the prior of ${space.labels[most]}${found.length > 1 ? ` and ${found.length - 1} more` : ''}: the variance of `
       + `the estimate is ${numberText(inflation[most], 2)} times what it takes, and estimate and posterior make too `
-      + 'little of the prior. Use noise: autoregressive(), or look for what the model misses.',
+      + 'little of the prior. Use noise: noise.autoregressive(), or look for what the model misses.',
   ];
 }
 

@@ -10,7 +10,7 @@ const sent: {readonly [name: string]: (plain: SerializedAdjoint) => PreparedAdjo
   forwardSensitivity: () => forward,
 };
 
-/** What a message brought (`Threaded.plain`). */
+/** The adjoint that `WorkerSupport.plain` describes. */
 export function adjointOf(plain: SerializedAdjoint): PreparedAdjoint {
   return sent[plain.name](plain);
 }

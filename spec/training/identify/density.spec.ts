@@ -117,7 +117,7 @@ describe('noise by a density', () => {
     const problem = {...base, noise: poisson, parameters: {'initial.y': positive(1)}};
     const cases: readonly (readonly [object, RegExp])[] = [
       [{method: levenbergMarquardt()}, /use lbfgs\(\)/],
-      [{shooting: multiple({segments: 2})}, /fit with white\(\) first/],
+      [{shooting: multiple({segments: 2})}, /fit with noise\.white\(\) first/],
       [{residuals: 'correlated'}, /independent measurements/],
       [{noise: {logDensity: 3}}, /logDensity must be a function/],
       [{noise: {logDensity: poisson.logDensity, scale: 3}}, /scale/],
