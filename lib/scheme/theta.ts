@@ -349,7 +349,8 @@ export function blendedEuler(given: {readonly alpha: number; readonly beta: numb
  * import {implicitEuler, ode, simulate} from 'stiffgrad';
  *
  * const decay = ode(({y}) => tf.neg(y));
- * console.log(simulate(decay, {y: 1}, {scheme: implicitEuler(), dt: 0.1, steps: 2}).values('y')); // → [1, 0.909, 0.826]
+ * const path = simulate(decay, {y: 1}, {scheme: implicitEuler(), dt: 0.1, steps: 2});
+ * console.log(path.values('y')); // → [1, 0.909, 0.826]
  * ```
  */
 export const implicitEuler = (options: ThetaOptions & {readonly unknown?: 'velocity' | 'acceleration'} = {}): Scheme =>
