@@ -125,7 +125,7 @@ async function fitted(code: string, csv: string, width: number): Promise<Answer>
   const began = performance.now();
   const fit = await training.identify({
     ...problem,
-    onProgress: ({iteration, cost, values}: training.LeastSquaresIteration & {readonly values: object}) => {
+    onProgress: ({iteration, cost, values}: training.IdentificationProgress) => {
       const run = simulated(model, problem, plain(values));
       say({
         kind: 'progress',
