@@ -438,20 +438,36 @@ function linear(knots: Knots): Interpolator {
   };
 }
 
-/** In a cubic piece with the share u of its width: the line from sample to sample, and u (1 − u)(e + u f). */
-const bulges: {readonly [kind in 'cubic' | 'hermite']: (knots: Knots, place: Place) => [e: tf.Tensor, f: tf.Tensor]} = {
-  /** e = −w²(2A + B)/6 and f = −w²(B − A)/6, with the width w and the second derivatives A and B at the ends. */
-  cubic: ({table}, {index, width}) => {
+/** What a cubic piece adds to the line from sample to sample, and the slope of that by the share u of the width. */
+interface Bulge {
+  readonly value: tf.Tensor;
+  readonly slope: tf.Tensor;
+}
+
+/** With v = 1 − u. */
+const bulges: {readonly [kind in 'cubic' | 'hermite']: (knots: Knots, place: Place) => Bulge} = {
+  /** w²/6 · [(v³ − v) A + (u³ − u) B], with the width w and the second derivatives A and B at the ends. */
+  cubic: ({table}, {index, share: u, width}) => {
+    const v = tf.sub(1, u);
     const [a, b] = [table.bend(index), table.bend(tf.add(index, 1))];
-    const unit = tf.div(tf.square(width), -6);
-    return [tf.mul(unit, tf.add(tf.mul(2, a), b)), tf.mul(unit, tf.sub(b, a))];
+    const unit = tf.div(tf.square(width), 6);
+    const hump = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(x, tf.square(x)), x);
+    const slope = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(3, tf.square(x)), 1);
+    return {
+      value: tf.mul(unit, tf.add(tf.mul(hump(v), a), tf.mul(hump(u), b))),
+      slope: tf.mul(unit, tf.sub(tf.mul(slope(u), b), tf.mul(slope(v), a))),
+    };
   },
-  /** e = −f = δ − Δ: the rise Δ, and the width times the slope before, δ. The first piece is a line. */
-  hermite: ({table, widths}, {index, width}) => {
+  /** u v² (δ − Δ): the rise Δ, and the width times the slope before, δ. The first piece is a line. */
+  hermite: ({table, widths}, {index, share: u, width}) => {
+    const v = tf.sub(1, u);
     const last = tf.maximum(tf.sub(index, 1), 0);
     const before = tf.mul(table.rise(last), tf.div(width, pick(widths, last)));
-    const e = tf.sub(before, table.rise(index));
-    return [e, tf.neg(e)];
+    const turn = tf.sub(before, table.rise(index));
+    return {
+      value: tf.mul(tf.mul(u, tf.square(v)), turn),
+      slope: tf.mul(tf.mul(v, tf.sub(1, tf.mul(3, u))), turn),
+    };
   },
 };
 
@@ -465,19 +481,15 @@ const piecewise =
         noteBreaks(knots.onsets, time);
         const place = knots.place(time);
         const {index, share: u} = place;
-        const [e, f] = bulges[kind](knots, place);
-        const bulge = tf.mul(tf.mul(u, tf.sub(1, u)), tf.add(e, tf.mul(u, f)));
-        return tf.add(tf.add(table.value(index), tf.mul(u, table.rise(index))), bulge);
+        // Rounds alike whichever way time runs.
+        const line = tf.add(tf.mul(tf.sub(1, u), table.value(index)), tf.mul(u, table.value(tf.add(index, 1))));
+        return tf.add(line, bulges[kind](knots, place).value);
       },
       rate(time) {
         noteBreaks(knots.onsets, time);
-        return knots.rate(time, knots.edges, place => {
-          const {index, share: u, width} = place;
-          const [e, f] = bulges[kind](knots, place);
-          const turning = tf.mul(tf.sub(1, tf.mul(2, u)), tf.add(e, tf.mul(u, f)));
-          const rise = tf.add(table.rise(index), tf.add(turning, tf.mul(tf.mul(u, tf.sub(1, u)), f)));
-          return tf.div(rise, width);
-        });
+        return knots.rate(time, knots.edges, place =>
+          tf.div(tf.add(table.rise(place.index), bulges[kind](knots, place).slope), place.width),
+        );
       },
     };
   };
