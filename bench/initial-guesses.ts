@@ -14,6 +14,7 @@ import {defineScheme, implicitMidpoint, mechanics, newton, simulate} from '../li
 import type {GuessName} from '../lib/scheme/theta.js';
 import {prepare} from '../lib/simulate/prepare.js';
 import {startRun} from '../lib/integrate/start.js';
+import {GridStepper} from '../lib/integrate/grid-stepper.js';
 import {Stepper} from '../lib/integrate/stepper.js';
 import {noCounts} from '../lib/integrate/counters.js';
 import type {Series} from '../training/report/plot.js';
@@ -148,10 +149,11 @@ export function measure({system, initial, end}: Load, dt: number, scheme: Scheme
   const stepper = new Stepper(prepared, startRun(prepared, noCounts()).x, true, false);
   const record = new StepRecord(prepared.traced.state.size, prepared.traced.unknown.size, steps);
   stepper.record = record;
+  const along = new GridStepper(prepared, stepper);
   const squares = [0, 0];
   let fastest = 0;
   for (let k = 0; k < steps; k++) {
-    if (stepper.step(k) !== 'completed') throw stepper.error ?? new Error('a step failed');
+    if (along.take(k) !== 'completed') throw stepper.error ?? new Error('a step failed');
     const v = stepper.state.subarray(n, 2 * n);
     fastest = Math.max(fastest, ...v.map(Math.abs));
     // z before iteration j + 1 is what j iterations give; where there are fewer they have converged.

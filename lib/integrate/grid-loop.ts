@@ -12,6 +12,7 @@ import type {Counters, Status} from './counters.js';
 import {noCounts} from './counters.js';
 import type {Grid} from './grid.js';
 import {placeOf} from './grid.js';
+import {GridStepper} from './grid-stepper.js';
 import type {TimeLoop, LoopResult} from './time-loop.js';
 import {fewerSaved} from './memory.js';
 import {CallBatcher} from './call-batcher.js';
@@ -37,6 +38,7 @@ export class GridLoop implements TimeLoop {
   private readonly start: StepRecord;
   private readonly companion: BackwardRecorder | undefined;
   private readonly stepper: Stepper;
+  private readonly steps: GridStepper;
   private readonly contacts: ContactWatch;
   private readonly pace: CallBatcher;
   private readonly place = (): Float64Array => this.stepper.snapshot;
@@ -60,6 +62,7 @@ export class GridLoop implements TimeLoop {
       this.counters,
     );
     this.stepper.record = this.companion?.record;
+    this.steps = new GridStepper(prepared, this.stepper);
     this.contacts = new ContactWatch(prepared);
     const {onProgress, poll} = prepared.options;
     this.pace = new CallBatcher(onProgress !== undefined || poll !== undefined);
@@ -80,7 +83,7 @@ export class GridLoop implements TimeLoop {
     companion?.reach(n, stepper.state, this.place);
     if (this.advanceTogether(n)) return true;
     const rows = stepper.record?.count ?? 0;
-    this.status = stepper.step(n);
+    this.status = this.steps.take(n);
     if (this.status === 'completed' && prepared.redundancy.regularization > 0)
       this.look(prepared.start.traced.isEquilibrium === true ? grid.t0 : grid.time(n + 1));
     if (this.status !== 'completed') {

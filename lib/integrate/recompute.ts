@@ -2,6 +2,7 @@
 import type {StepRecord} from '../adjoint/record.js';
 import type {StepHistory} from '../adjoint/step-history.js';
 import {noCounts} from './counters.js';
+import {GridStepper} from './grid-stepper.js';
 import {Integrator} from './history/integrator.js';
 import type {RunContext} from './run-context.js';
 import {Stepper} from './stepper.js';
@@ -25,6 +26,7 @@ const failed = 'a step that had succeeded failed when taken again';
 export function recomputeGrid(prepared: RunContext, iterations: boolean, apart: boolean): Recomputer {
   const {poll} = prepared.options;
   const stepper = new Stepper(prepared, new Float64Array(prepared.traced.state.size), iterations, apart);
+  const steps = new GridStepper(prepared, stepper);
   return {
     state: stepper.state,
     get snapshot() {
@@ -36,7 +38,7 @@ export function recomputeGrid(prepared: RunContext, iterations: boolean, apart: 
     take(n, record) {
       poll?.();
       stepper.record = record;
-      const status = stepper.step(n);
+      const status = steps.take(n);
       // Texts that outlive this hold the stepper.
       stepper.record = undefined;
       if (status !== 'completed') throw stepper.error ?? new Error(failed);

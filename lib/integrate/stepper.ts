@@ -42,9 +42,6 @@ import {solvesToTolerance, SequentialStages} from './sequential-stages.js';
 
 const emptyArray = new Float64Array(0);
 
-/** 'halve' gives up below dt/2^10: a step that fails there fails for another reason than its length. */
-const maxHalvings = 10;
-
 /** RADAU5's: Newton's iteration never leaves a greater share of the tolerance. */
 const maxNewtonShare = 0.03;
 
@@ -243,14 +240,6 @@ export class Stepper {
     return new NewtonIteration(newton, system, counters, linearized, recordIterations ? observe : undefined);
   }
 
-  /** Step n of the grid. A failure leaves its sentence in `error`. */
-  step(n: number): Status {
-    const {grid} = this.prepared.options;
-    const status = this.stepOrHalve(grid.time(n), grid.length(n), 0, true);
-    if (status !== 'completed') this.describeFailure(status as Failure, n);
-    return status;
-  }
-
   /** Steps that `stepBatch` takes at most; 0 where steps are taken one by one. */
   get maxBatch(): number {
     const {batchable, prepared, record, storeProgram} = this;
@@ -269,7 +258,7 @@ export class Stepper {
 
   /**
    * Steps from the n-th on in one call: up to `count`, and no more than go as most do. What they are not, the next
-   * `step` tells.
+   * `attempt` tells.
    * @param keepEnds the state at each end will be read in `endStates`
    * @returns how many were taken
    */
@@ -321,25 +310,6 @@ export class Stepper {
   /** The states at the ends of the last steps taken together, one after another. */
   endStates(count: number): Float64Array {
     return this.blocks?.endsOf(count, this.state.length) ?? emptyArray;
-  }
-
-  /**
-   * One step; with onFailure 'halve', two of half the length where it fails.
-   * @param last its end is that of the grid's step
-   */
-  private stepOrHalve(t: number, h: number, depth: number, last: boolean): Status {
-    const status = this.attempt(t, h);
-    const {counters, prepared, record} = this;
-    if (status === 'completed') {
-      if (!last) record?.within.add(record.count - 1);
-      return status;
-    }
-    counters.failures[status] = (counters.failures[status] ?? 0) + 1;
-    if (prepared.options.newton.onFailure !== 'halve' || this.system === undefined) return status;
-    if (depth === maxHalvings) return 'step-too-small';
-    counters.rejectedSteps++;
-    const first = this.stepOrHalve(t, h / 2, depth + 1, false);
-    return first === 'completed' ? this.stepOrHalve(t + h / 2, h / 2, depth + 1, last) : first;
   }
 
   /** The unknown of the last step; of an explicit scheme what is kept beside its state, if anything. */

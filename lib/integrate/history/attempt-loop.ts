@@ -1,12 +1,16 @@
 /** Tries steps until one is accepted; rejected ones are counted by cause. */
 import type {Counters, Failure, Status} from '../counters.js';
-import type {ErrorEstimate, EstimatedSteps} from './error-estimate.js';
-import type {Integrator} from './integrator.js';
 import type {StepSizeController} from './step-size-controller.js';
 
-/** A step as one or two that were taken, of length h together. */
-export interface AcceptedSteps extends EstimatedSteps {
+/** A step that was taken, and its error as a share of the tolerance: 0 where none is estimated. */
+export interface TrialStep {
+  readonly error: number;
+}
+
+export interface AcceptedStep<Step extends TrialStep> {
+  readonly step: Step;
   readonly h: number;
+  readonly end: number;
 }
 
 export interface FailedAttempt {
@@ -14,55 +18,37 @@ export interface FailedAttempt {
   readonly h: number;
 }
 
-export class AttemptLoop {
+/** Takes a step, or says why it failed. */
+export interface Trial<Step extends TrialStep> {
   /**
-   * @param estimate of adaptive steps; without it a step that succeeds is good
-   * @param startAgain the present state, where it is a start that was made for a longer first step
+   * @param end the time that the step ends at, which t + h may round
+   * @param isFirst there is no step before: the start, or what follows an event
+   * @param isUncertain so it is, or the attempt before was rejected
    */
+  attempt(t: number, h: number, end: number, isFirst: boolean, isUncertain: boolean): Step | Status;
+}
+
+export class AttemptLoop<Step extends TrialStep> {
   constructor(
-    private readonly integrator: Integrator,
-    private readonly pace: StepSizeController,
-    private readonly estimate: ErrorEstimate | undefined,
+    private readonly controller: StepSizeController,
     private readonly counters: Counters,
-    private readonly startAgain: (t: number, h: number) => Float64Array | undefined,
+    private readonly trial: Trial<Step>,
   ) {}
 
-  /** From the present state x, at time t; it is put back where no step is good. */
-  next(t: number, from: Float64Array): AcceptedSteps | FailedAttempt {
-    const {pace, integrator, counters} = this;
-    let x = from;
-    let rejected = false;
-    for (let isUncertain = pace.first; ; isUncertain = true) {
-      const proposal = pace.propose(t);
-      if (proposal === undefined) {
-        integrator.state.set(x);
-        return {failed: 'step-too-small', h: pace.length};
-      }
+  /** The next step from time t. */
+  next(t: number): AcceptedStep<Step> | FailedAttempt {
+    const {controller, counters, trial} = this;
+    for (let isUncertain = controller.first; ; isUncertain = true) {
+      const proposal = controller.propose(t);
+      if (proposal === undefined) return {failed: 'step-too-small', h: controller.length};
       const {h, end} = proposal;
-      if (rejected && this.estimate !== undefined) x = this.startAgain(t, h) ?? x;
-      rejected = true;
-      const attempt = this.attempt(x, t, h, end, pace.first, isUncertain);
-      if (typeof attempt !== 'string' && attempt.error <= 1) return {steps: attempt.steps, error: attempt.error, h};
-      const cause = typeof attempt === 'string' ? attempt : 'error';
+      const step = trial.attempt(t, h, end, controller.first, isUncertain);
+      if (typeof step !== 'string' && step.error <= 1) return {step, h, end};
+      const [cause, error] = typeof step === 'string' ? [step as Failure, Infinity] : (['error', step.error] as const);
       counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
-      if (!pace.reject(t, h, typeof attempt === 'string' ? Infinity : attempt.error)) {
-        integrator.state.set(x);
-        return {failed: cause as Failure, h};
-      }
+      const failed = controller.reject(t, h, error, cause);
+      if (failed !== undefined) return {failed, h};
       counters.rejectedSteps++;
     }
-  }
-
-  private attempt(
-    x: Float64Array,
-    t: number,
-    h: number,
-    end: number,
-    first: boolean,
-    unsure: boolean,
-  ): Status | EstimatedSteps {
-    if (this.estimate !== undefined) return this.estimate.attempt(x, t, h, end, first, unsure);
-    const status = this.integrator.take(x, t, h);
-    return status === 'completed' ? {steps: [this.integrator.completedStep(x, t, h, end)], error: 0} : status;
   }
 }

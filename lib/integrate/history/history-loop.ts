@@ -18,7 +18,7 @@ import type {ResumeState} from '../run-state.js';
 import type {Counters, Failure, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
 import {unjudged} from '../algebraic.js';
-import {ErrorEstimate} from './error-estimate.js';
+import {ErrorEstimate, type EstimatedSteps} from './error-estimate.js';
 import type {CompletedStep} from './integrator.js';
 import {Integrator} from './integrator.js';
 import {LoopEvents, type EventfulLoop} from './loop-events.js';
@@ -32,6 +32,7 @@ import {EventLog} from './records.js';
 import {Saver} from './saver.js';
 import {StiffnessWatch} from './stiffness.js';
 import {AttemptLoop} from './attempt-loop.js';
+import {IntegratorTrial} from './integrator-trial.js';
 
 /** Transitions that are kept where nobody goes back along them: dropping them costs as much as ten of them. */
 const maxUnusedHistory = 500;
@@ -76,7 +77,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
    */
   private readonly nonSmoothTimes: Float64Array;
   private nextNonSmooth = 0;
-  private readonly attempts: AttemptLoop;
+  private readonly trial: IntegratorTrial;
+  private readonly attempts: AttemptLoop<EstimatedSteps>;
   /** null before it was looked for. */
   private blocks: AdaptiveBlocks | undefined | null = null;
   private readonly adaptive: boolean;
@@ -101,7 +103,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     private readonly keeping: BackwardPolicy | undefined,
   ) {
     const {options, traced} = prepared;
-    const {grid, newton} = options;
+    const {grid} = options;
     this.events = plan.events;
     this.dt = grid.dt;
     this.breaks = plan.breaks;
@@ -140,12 +142,11 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
         plan.revisits,
       );
     } else {
-      this.controller = new GridController(grid, implicit && newton.onFailure === 'halve');
+      this.controller = GridController.of(prepared);
     }
     this.adaptive = estimate !== undefined;
-    this.attempts = new AttemptLoop(this.integrator, this.controller, estimate, this.counters, (t, h) =>
-      this.startAgain(t, h),
-    );
+    this.trial = new IntegratorTrial(this.integrator, estimate, (t, h) => this.startAgain(t, h));
+    this.attempts = new AttemptLoop(this.controller, this.counters, this.trial);
     this.eventHandler = new LoopEvents(this, plan.events);
     this.adjustStart();
     this.resume(plan.resume);
@@ -241,17 +242,21 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     if (controller instanceof AdaptiveController && this.takeBlock(controller)) return true;
     if (controller instanceof AdaptiveController && controller.usedUpSteps)
       return this.fail('too-many-steps', t, controller.length);
-    const tried = this.attempts.next(t, this.currentState ?? this.integrator.state.slice());
-    if ('failed' in tried) return this.fail(tried.failed, t, tried.h);
+    this.trial.begin(this.currentState ?? this.integrator.state.slice());
+    const tried = this.attempts.next(t);
+    if ('failed' in tried) {
+      this.trial.restore();
+      return this.fail(tried.failed, t, tried.h);
+    }
     if (this.stiffness !== undefined) this.stiffnessWatch.note(this.stiffness[0], t);
-    const {steps} = tried;
+    const {steps, error} = tried.step;
     for (let i = 0; i < steps.length; i++) {
       const step = steps[i];
       const cut = this.events.length === 0 ? false : this.eventHandler.cutShort(step);
       if (this.status !== 'completed') return false;
       if (cut) return true;
       this.commit(step);
-      if (i === steps.length - 1 && controller.accept(tried.h, tried.error)) this.boundary();
+      if (i === steps.length - 1 && controller.accept(tried.h, error)) this.boundary();
     }
     if (this.restarts.has(this.t)) this.restart();
     return true;

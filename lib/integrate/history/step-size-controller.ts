@@ -1,7 +1,9 @@
 /** The next step of a run: along the grid, or as long as its error allows. */
+import type {Failure} from '../counters.js';
 import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
 import type {GridPlace} from '../run-state.js';
+import type {RunContext} from '../run-context.js';
 import type {StepControl} from '../control.js';
 import type {ControllerState} from './pid-controller.js';
 import {PidController} from './pid-controller.js';
@@ -27,10 +29,10 @@ export interface StepSizeController {
   /** After a jump between two steps. */
   restart(): void;
   /**
-   * After a step of length h from t that failed (error Infinity) or was not good enough; false where no shorter one is
-   * tried.
+   * After a step of length h from t that failed (error Infinity) or was not good enough, by its cause. The status that
+   * ends the run; undefined where a shorter step is tried.
    */
-  reject(t: number, h: number, error: number): boolean;
+  reject(t: number, h: number, error: number, cause: Failure | 'error'): Failure | undefined;
   /** A length that steps about here have. */
   readonly length: number;
   /** There is no step before that the next one would be like: the start, or what follows an event. */
@@ -42,15 +44,22 @@ const timeRoundoff = 16 * Number.EPSILON;
 
 export const minStep = (t: number): number => timeRoundoff * Math.max(Math.abs(t), Number.MIN_VALUE / timeRoundoff);
 
-/** Steps that fail are halved down to dt/2^10 where Newton's options say so, as on the plain grid. */
+/** Halving gives up below dt/2^10: a step that fails there fails for another reason than its length. */
 const maxHalvings = 10;
+
+/** What remains of a halved step. */
+interface StepPart extends Proposal {
+  readonly t: number;
+  /** How often the grid's step was halved. */
+  readonly depth: number;
+}
 
 export class GridController implements StepSizeController {
   readonly length: number;
   readonly first = false;
   private step = 0;
-  /** Ends of halved steps within the grid's, the next one last. */
-  private readonly halvedEnds: number[] = [];
+  /** Parts of the grid's step that remain once it was halved, the next one last. */
+  private readonly parts: StepPart[] = [];
   /** The present time is the grid's own. */
   private atGridTime = true;
 
@@ -59,6 +68,18 @@ export class GridController implements StepSizeController {
     private readonly halving: boolean,
   ) {
     this.length = grid.dt;
+  }
+
+  /** For a run along its grid. Steps that fail are halved where Newton's options say so. */
+  static of({compiled, options: {grid, newton}}: RunContext): GridController {
+    return new GridController(grid, compiled.implicit && newton.onFailure === 'halve');
+  }
+
+  /** The present time is that of step n, of which nothing has been taken. */
+  moveTo(n: number): void {
+    this.step = n;
+    this.parts.length = 0;
+    this.atGridTime = true;
   }
 
   /** The grid index of the present time; undefined between grid times, where an event may end the run. */
@@ -71,19 +92,19 @@ export class GridController implements StepSizeController {
   }
 
   propose(t: number): Proposal {
-    const {grid, halvedEnds, step} = this;
-    const end = halvedEnds.length > 0 ? halvedEnds[halvedEnds.length - 1] : grid.time(step + 1);
-    return {end, h: this.atGridTime && halvedEnds.length === 0 ? grid.length(step) : end - t};
+    const {grid, parts, step} = this;
+    const part = parts.at(-1);
+    // An event may have ended a step within the part.
+    if (part !== undefined) return part.t === t ? part : {h: part.end - t, end: part.end};
+    const end = grid.time(step + 1);
+    return {end, h: this.atGridTime ? grid.length(step) : end - t};
   }
 
   accept(): boolean {
-    if (this.halvedEnds.pop() !== undefined) {
-      this.atGridTime = false;
-      return false;
-    }
-    this.step++;
-    this.atGridTime = true;
-    return true;
+    this.parts.pop();
+    this.atGridTime = this.parts.length === 0;
+    if (this.atGridTime) this.step++;
+    return this.atGridTime;
   }
 
   interrupt(t: number): boolean {
@@ -96,10 +117,14 @@ export class GridController implements StepSizeController {
     // Lengths are the grid's.
   }
 
-  reject(t: number, h: number): boolean {
-    if (!this.halving || this.halvedEnds.length === maxHalvings) return false;
-    this.halvedEnds.push(t + h / 2);
-    return true;
+  reject(t: number, h: number, _error: number, cause: Failure): Failure | undefined {
+    if (!this.halving) return cause;
+    const {end} = this.propose(t);
+    const depth = (this.parts.pop()?.depth ?? 0) + 1;
+    if (depth > maxHalvings) return 'step-too-small';
+    const middle = t + h / 2;
+    this.parts.push({t: middle, h: h / 2, end, depth}, {t, h: h / 2, end: middle, depth});
+    return undefined;
   }
 }
 
@@ -221,10 +246,9 @@ export class AdaptiveController implements StepSizeController {
    * With `revisits` half the step is tried: its end is where the refused one had its middle, and that one's own end
    * comes after.
    */
-  reject(_t: number, h: number, error: number): boolean {
+  reject(_t: number, h: number, error: number): undefined {
     const {revisits, rejectedEnds, proposed} = this;
     if (revisits && rejectedEnds.at(-1) !== proposed) this.rejectedEnds = [...rejectedEnds, proposed];
     this.pid.reject(h, revisits ? Infinity : error);
-    return true;
   }
 }

@@ -134,7 +134,7 @@ export class LaneMember {
     if (!finite || !(error <= 1)) {
       const cause = finite ? 'error' : 'not-finite';
       counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
-      if (pace.reject(this.t, proposal.h, finite ? error : Infinity)) counters.rejectedSteps++;
+      if (pace.reject(this.t, proposal.h, finite ? error : Infinity, cause) === undefined) counters.rejectedSteps++;
       else this.failAt(next);
       return false;
     }

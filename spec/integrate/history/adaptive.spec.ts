@@ -373,7 +373,25 @@ describe('adaptive steps', () => {
     expect(plain.stats.rejectedSteps).to.be.above(0);
     expect(history.stats.rejectedSteps).to.equal(plain.stats.rejectedSteps);
     expect(history.stats.steps).to.equal(plain.stats.steps);
-    expect(history.values('q')[4]).to.be.closeTo(plain.values('q')[3], 1e-12);
+    expect(history.values('q')[4]).to.equal(plain.values('q')[3]);
+  });
+
+  it('a step that fails at every length ends both loops alike', () => {
+    // y' = y² blows up at t = 1, where no step of any length has a root.
+    const pole = ode(({y}) => tf.square(y));
+    const options: SimulateOptions = {
+      scheme: implicitEuler(),
+      dt: 0.3,
+      steps: 10,
+      newton: newton({onFailure: 'halve'}),
+      throw: false,
+    };
+    const [plain, history] = [options, {...options, saveAt: [0, 0.1]}].map(taken => simulate(pole, {y: 1}, taken));
+    expect(plain.status).to.equal('step-too-small');
+    expect(history.status).to.equal(plain.status);
+    expect(history.error?.message).to.equal(plain.error?.message);
+    expect(history.stats.failures).to.deep.equal(plain.stats.failures);
+    expect(history.stats.rejectedSteps).to.equal(plain.stats.rejectedSteps);
   });
 
   const refused: readonly (readonly [string, () => unknown, string])[] = [
