@@ -9,7 +9,7 @@ import {programPart} from '../routine/parts.js';
 import {div, element, mul, RoutineBuilder, sub} from '../routine/routine.js';
 import type {InteriorCotangent} from './gradient.js';
 import type {ParameterCotangents} from './parameter-cotangents.js';
-import {pairs, writeDensePull} from './emit-pull.js';
+import {pairs, emitDensePull} from './emit-pull.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
@@ -30,6 +30,82 @@ export type PullDense = (
   looked: readonly InteriorCotangent[],
 ) => DenseCotangents;
 
+/** Sums over the states within one step, or one step of each lane: their cotangents pulled back. */
+export class DensePull {
+  /** Where the states lie, and their cotangents: set before each `pull`. */
+  readonly theta: Float64Array | undefined;
+  readonly cotangent: Float64Array | undefined;
+  /** The state at the step's end, set after `begin`. */
+  readonly next: Float64Array | undefined;
+  readonly xCotangent: Float64Array;
+  readonly zCotangent: Float64Array | undefined;
+  readonly insideCotangent: Float64Array | undefined;
+  /** Zeros where the times of steps are constants. */
+  readonly tCotangent = new Float64Array(1);
+  readonly hCotangent = new Float64Array(1);
+  private readonly inside: (() => void) | undefined;
+  private readonly call: (h: number, theta: number) => number;
+
+  /**
+   * @param executable with dense output
+   * @param endCotangent that of the step's end, which is added to
+   */
+  constructor(
+    executable: StepExecutable<'inside' | 'pullDense'>,
+    cotangents: ParameterCotangents,
+    endCotangent: Float64Array,
+    implicit: boolean,
+  ) {
+    this.inside = executable.has('inside') ? executable.program('inside') : undefined;
+    this.theta = executable.find('theta');
+    this.cotangent = executable.find('denseCotangent');
+    this.next = executable.find('next');
+    const ofX = executable.buffer('denseXCotangent');
+    const ofZ = implicit ? executable.buffer('denseZCotangent') : undefined;
+    const ofInside = executable.find('denseInsideCotangent');
+    this.xCotangent = new Float64Array(ofX.length);
+    this.zCotangent = ofZ && new Float64Array(ofZ.length);
+    this.insideCotangent = ofInside && new Float64Array(ofInside.length);
+    const b = new RoutineBuilder(2);
+    const [h, theta] = [b.parameter(0), b.parameter(1)];
+    emitDensePull(b, {
+      pullDense: programPart(executable, 'pullDense'),
+      sum: {run: () => cotangents.add('pullDense')},
+      added: pairs([
+        [executable.find('denseNextCotangent'), endCotangent],
+        [ofX, this.xCotangent],
+        [ofZ, this.zCotangent],
+        [ofInside, this.insideCotangent],
+      ]),
+    });
+    // The saved time is a constant: θ = (time − t)/h.
+    const [ofT, ofH, ofTheta] = (['denseTCotangent', 'denseHCotangent', 'denseThetaCotangent'] as const).map(name =>
+      executable.find(name),
+    );
+    if (ofT !== undefined && ofH !== undefined && ofTheta !== undefined) {
+      b.increment(element(this.tCotangent), sub(element(ofT), div(element(ofTheta), h)));
+      b.increment(element(this.hCotangent), sub(element(ofH), div(mul(element(ofTheta), theta), h)));
+    }
+    this.call = interpret(b.routine);
+  }
+
+  /** Clears the sums for a step whose record has been loaded. */
+  begin(): void {
+    for (const sum of [this.xCotangent, this.zCotangent, this.insideCotangent, this.tCotangent, this.hCotangent])
+      sum?.fill(0);
+    this.inside?.();
+  }
+
+  /**
+   * One state, or one of each lane.
+   * @param h the step's length: 0 where the times of steps are constants
+   * @param theta where the state lies in it: 0 as well
+   */
+  pull(h: number, theta: number): void {
+    this.call(h, theta);
+  }
+}
+
 /**
  * @param executable the context's historyAdjoint, of a run with dense output
  * @param endCotangent that of the step's end, which is added to
@@ -42,43 +118,16 @@ export function densePull(
   endCotangent: Float64Array,
 ): PullDense {
   const buffers = stepBuffers(executable);
-  const look = executable.has('inside') ? executable.program('inside') : undefined;
-  const [next, thetas, denseCotangent] = (['next', 'theta', 'denseCotangent'] as const).map(name =>
-    executable.find(name),
-  );
-  const [ofEnd, ofX, ofT, ofH, ofTheta] = (
-    ['denseNextCotangent', 'denseXCotangent', 'denseTCotangent', 'denseHCotangent', 'denseThetaCotangent'] as const
-  ).map(name => executable.buffer(name));
-  const ofZ = !context.compiled.implicit ? undefined : executable.buffer('denseZCotangent');
-  const ofInside = executable.find('denseInsideCotangent');
-  const [xCotangent, tCotangent, hCotangent] = [ofX, ofT, ofH].map(({length}) => new Float64Array(length));
-  const [zCotangent, insideCotangent] = [ofZ, ofInside].map(part => part?.slice());
-  const sums = [xCotangent, tCotangent, hCotangent, zCotangent, insideCotangent];
-  const b = new RoutineBuilder(2);
-  const [h, theta] = [b.parameter(0), b.parameter(1)];
-  if (thetas !== undefined) b.set(element(thetas), theta);
-  writeDensePull(b, {
-    pullDense: programPart(executable, 'pullDense'),
-    sum: {run: () => cotangents.add('pullDense')},
-    added: pairs([
-      [ofEnd, endCotangent],
-      [ofX, xCotangent],
-      [ofZ, zCotangent],
-      [ofInside, insideCotangent],
-    ]),
-  });
-  // The saved time is a constant: θ = (time − t)/h.
-  b.increment(element(tCotangent), sub(element(ofT), div(element(ofTheta), h)));
-  b.increment(element(hCotangent), sub(element(ofH), div(mul(element(ofTheta), theta), h)));
-  const pull = interpret(b.routine);
-  return (record, k, length, end, looked) => {
-    for (const sum of sums) sum?.fill(0);
+  const dense = new DensePull(executable, cotangents, endCotangent, context.compiled.implicit);
+  const {xCotangent, zCotangent, insideCotangent, tCotangent, hCotangent} = dense;
+  return (record, k, h, end, looked) => {
     record.load(k, buffers);
-    look?.();
-    next?.set(end);
-    for (const {theta: at, cotangent} of looked) {
-      denseCotangent?.set(cotangent);
-      pull(length, at);
+    dense.begin();
+    dense.next?.set(end);
+    for (const {theta, cotangent} of looked) {
+      dense.theta?.fill(theta);
+      dense.cotangent?.set(cotangent);
+      dense.pull(h, theta);
     }
     return {xCotangent, zCotangent, insideCotangent, tCotangent: tCotangent[0], hCotangent: hCotangent[0]};
   };

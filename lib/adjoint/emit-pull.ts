@@ -141,7 +141,7 @@ export const pairs = (
   given: readonly (readonly [from: Float64Array | undefined, to: Float64Array | undefined])[],
 ): DenseParts['added'] => given.flatMap(([from, to]) => (from === undefined || to === undefined ? [] : [{from, to}]));
 
-export function writeDensePull(b: RoutineBuilder, {pullDense, sum, added}: DenseParts, kernels?: MoveKernels): void {
+export function emitDensePull(b: RoutineBuilder, {pullDense, sum, added}: DenseParts, kernels?: MoveKernels): void {
   b.call(pullDense);
   if (sum !== undefined) b.call(sum);
   for (const {from, to} of added) b.accumulate(place(to), place(from), from.length, kernels);
@@ -235,7 +235,7 @@ export function timedPullsRoutine(parts: PullOperations, room: TimedRoom): Routi
       b.unless(isAtEnd, () => {
         if (theta !== undefined) b.set(element(theta), element(thetas, i));
         if (own !== undefined) b.copy(place(own), place(states, state), size, kernels);
-        writeDensePull(b, one, kernels);
+        emitDensePull(b, one, kernels);
       }),
     );
   };

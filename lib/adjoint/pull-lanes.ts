@@ -1,6 +1,7 @@
 /**
- * The gradients of runs in lanes (step/lanes.ts): backwards through the steps that all lanes took together. A lane that
- * took none then, as its step was rejected or its member had finished, has a cotangent of zero, which adds nothing.
+ * The gradients of runs in lanes (step/lanes.ts): backwards through the steps that all lanes took together, each by the
+ * pull of a single run's step (implicit-pull.ts, dense-pull.ts). A lane that took none then, as its step was rejected
+ * or its member had finished, has a cotangent of zero, which adds nothing.
  */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
@@ -9,12 +10,16 @@ import type {LaneAdjointProgram} from '../step/lane-programs.js';
 import type {LaneStep} from '../step/lanes.js';
 import {laneParameters, laneViews} from '../step/lanes.js';
 import {addTo} from './add-to.js';
+import {DensePull} from './dense-pull.js';
+import type {InteriorCotangent} from './gradient.js';
+import {GridPull} from './implicit-pull.js';
 import type {LaneRecord, LaneRound} from './lane-record.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
-import type {StepRecord} from './record.js';
+import type {StepBuffers} from './record.js';
+import {stepBuffers, StepRecord} from './record.js';
 import type {SavedStates} from './step-history.js';
 import {SavedCursor} from './step-history.js';
-import {pullStart} from './sweep-back.js';
+import {addSaved, pullStart} from './sweep-back.js';
 import {auto} from '../linear/index.js';
 
 /** What a run in a lane leaves for its gradient. */
@@ -90,7 +95,8 @@ class LanePull implements LaneGradients {
   private readonly executable;
   private readonly xCotangent: Float64Array;
   private readonly rows: readonly Float64Array[];
-  private readonly inside: Within | undefined;
+  /** Cotangents of lanes that took no step. */
+  private readonly aside: readonly Float64Array[];
 
   constructor(
     private readonly step: LaneStep,
@@ -109,30 +115,33 @@ class LanePull implements LaneGradients {
     );
     this.xCotangent = new Float64Array(traced.state.size);
     this.rows = laneViews(this.xCotangent, lanes);
-    this.inside = executable.has('pullDense') ? new Within(executable, lanes) : undefined;
+    this.aside = laneViews(new Float64Array(traced.state.size), lanes);
   }
 
   run(round: LaneRound): void {
-    const {executable, xCotangent, rows, inside, step, ways} = this;
+    const {executable, xCotangent, rows, step, ways} = this;
     const {record} = ways;
     const context = this.context(round);
     loadParameters(executable, context);
     const cotangents = new ParameterCotangents(context, executable, context.compiled.canAccumulate, true);
-    const program = executable.program('pullStep');
-    const [t, h, x, layers, next, insideCotangent] = (
-      ['t', 'h', 'x', 'layers', 'nextCotangent', 'insideCotangent'] as const
-    ).map(name => executable.find(name));
-    const result = executable.buffer('xCotangent');
-    const nextRows = next === undefined ? undefined : laneViews(next, step.lanes);
-    const resultRows = laneViews(result, step.lanes);
+    const steps = new GridPull(context, executable, cotangents, undefined);
+    const within = executable.has('pullDense') ? new Within(executable, cotangents, xCotangent, step.lanes) : undefined;
+    const insideCotangent = executable.find('insideCotangent');
     const begun: Begun[] = [];
     const waiting = round.order.map(order => [...order]);
     const places = waiting.map(order => this.lastOf(order));
+    const look = (place: Place, k: number, l: number): void => {
+      const {i, cursor, after} = place;
+      if (cursor?.back(k) !== true) return;
+      addSaved(cursor, this.cotangents[i] as Float64Array, rows[l], state =>
+        within?.note(l, state, after === undefined ? ways.paths[i].end : record.steps.laneState(after, l)),
+      );
+    };
     /** Members that have come back to their start make way for the one before. */
     const settle = (l: number): Place | undefined => {
       for (let place = places[l]; place !== undefined && place.k < 0; place = places[l] = this.lastOf(waiting[l])) {
         if (place.cursor !== undefined) {
-          this.look(place, -1, l);
+          look(place, -1, l);
           begun.push({i: place.i, x: rows[l].slice()});
         }
         rows[l].fill(0);
@@ -141,22 +150,19 @@ class LanePull implements LaneGradients {
     };
     xCotangent.fill(0);
     for (let n = round.to - 1; n >= round.from; n--) {
-      const taken = record.load(n, {t, h, x, layers});
+      const taken = record.takenAt(n);
       for (let l = 0; l < rows.length; l++) {
         if (taken?.[l] === 0) continue;
         const place = settle(l);
-        if (place !== undefined) this.look(place, place.k, l);
+        if (place !== undefined) look(place, place.k, l);
       }
-      const within = inside?.pull(xCotangent, cotangents);
-      next?.set(xCotangent);
-      if (within?.inside !== undefined) insideCotangent?.set(within.inside);
+      this.setAside(taken);
+      const asked = within?.pull(record.steps, n);
+      if (asked?.insideCotangent !== undefined) insideCotangent?.set(asked.insideCotangent);
       else insideCotangent?.fill(0);
-      if (taken !== undefined) for (let l = 0; l < rows.length; l++) if (taken[l] === 0) nextRows?.[l].fill(0);
-      program();
-      cotangents.add('pullStep');
-      if (taken === undefined) xCotangent.set(result);
-      else for (let l = 0; l < rows.length; l++) if (taken[l] === 1) rows[l].set(resultRows[l]);
-      if (within !== undefined) addTo(xCotangent, within.x);
+      steps.pull(record.steps, n, xCotangent, true);
+      if (asked !== undefined) addTo(xCotangent, asked.xCotangent);
+      this.putBack(taken);
       places.forEach((place, l) => {
         if (place === undefined || taken?.[l] === 0) return;
         place.k--;
@@ -166,6 +172,22 @@ class LanePull implements LaneGradients {
     rows.forEach((_, l) => settle(l));
     this.collect(round, cotangents.finish());
     this.pullStarts(begun, context, round);
+  }
+
+  /** Lanes that took no step have a cotangent of zero while it is pulled back. */
+  private setAside(taken: Uint8Array | undefined): void {
+    const {rows, aside} = this;
+    taken?.forEach((took, l) => {
+      if (took === 1) return;
+      aside[l].set(rows[l]);
+      rows[l].fill(0);
+    });
+  }
+
+  private putBack(taken: Uint8Array | undefined): void {
+    taken?.forEach((took, l) => {
+      if (took === 0) this.rows[l].set(this.aside[l]);
+    });
   }
 
   private lastOf(order: number[]): Place | undefined {
@@ -186,22 +208,6 @@ class LanePull implements LaneGradients {
       parameterValues: laneParameters(step, members.slice(first, Math.min(end, first + step.lanes))),
       redundancy: noRedundancy,
     };
-  }
-
-  /** Adds the cotangents of what was saved at the end of step k of the member in lane l; those within it are noted. */
-  private look({i, cursor, after}: Place, k: number, l: number): void {
-    if (cursor?.back(k) !== true) return;
-    const {rows, inside, ways, cotangents} = this;
-    const states = cotangents[i] as Float64Array;
-    const {length} = rows[l];
-    for (let s = cursor.from; s < cursor.to; s++) {
-      const theta = cursor.theta(s);
-      if (theta === 1) addTo(rows[l], states, 1, s * length);
-      else {
-        const end = after === undefined ? ways.paths[i].end : ways.record.state(after, l);
-        inside?.note(l, theta, states.subarray(s * length, (s + 1) * length), end);
-      }
-    }
   }
 
   /** Cotangents of the parameters of all lanes go to the members that were in them. */
@@ -239,27 +245,32 @@ class LanePull implements LaneGradients {
     const starting = {...context, ...start};
     loadParameters(executable, starting);
     const cotangents = new ParameterCotangents(starting, executable, start.compiled.canAccumulate);
-    const find = (name: 't' | 'h' | 'x' | 'nextCotangent'): readonly Float64Array[] | undefined => {
-      const buffer = executable.find(name);
-      return buffer === undefined ? undefined : laneViews(buffer, lanes);
-    };
-    const [t, h, x, next] = (['t', 'h', 'x', 'nextCotangent'] as const).map(find);
-    const result = laneViews(executable.find('xCotangent') ?? executable.buffer('nextCotangent'), lanes);
+    const pull = new GridPull(starting, executable, cotangents, undefined);
+    const given = start.traced.state.size;
+    const record = new StepRecord(given, 0, 1, 1, lanes);
+    const [t, h, x] = [lanes, lanes, given].map(size => new Float64Array(size));
+    const rows = {t: laneViews(t, lanes), h: laneViews(h, lanes), x: laneViews(x, lanes)};
+    // The start may have fewer numbers than the state that it makes.
+    const cotangent = new Float64Array(Math.max(given, start.traced.functions.update.size));
+    const ends = laneViews(cotangent, lanes);
+    const starts = laneViews(cotangent.subarray(0, given), lanes);
     for (let from = 0; from < begun.length; from += lanes) {
       const part = begun.slice(from, from + lanes);
-      for (let l = 0; l < lanes; l++) {
-        paths[part[0].i].start.load(0, {t: t?.[l], h: h?.[l], x: x?.[l]});
-        next?.[l].fill(0);
-      }
+      const load = (i: number, l: number): void => {
+        paths[i].start.load(0, {t: rows.t[l], h: rows.h[l], x: rows.x[l]});
+      };
+      for (let l = 0; l < lanes; l++) load(part[0].i, l);
+      cotangent.fill(0);
       // Members with parameters of their own have their lanes.
       const lane = part.map(({i}, l) => (step.perMember.size === 0 ? l : i - round.first));
-      part.forEach(({i, x: cotangent}, j) => {
-        paths[i].start.load(0, {t: t?.[lane[j]], h: h?.[lane[j]], x: x?.[lane[j]]});
-        next?.[lane[j]].set(cotangent);
+      part.forEach(({i, x: end}, j) => {
+        load(i, lane[j]);
+        ends[lane[j]].set(end);
       });
-      executable.run('pullStep');
-      cotangents.add();
-      part.forEach(({i}, j) => initial[i].set(result[lane[j]]));
+      record.clear();
+      record.appendLanes(t, h, x, undefined);
+      pull.pull(record, 0, cotangent, true);
+      part.forEach(({i}, j) => initial[i].set(starts[lane[j]]));
     }
     this.collect(round, cotangents.finish());
   }
@@ -267,61 +278,56 @@ class LanePull implements LaneGradients {
 
 /** Cotangents of states within steps: one place of each lane at a time. */
 class Within {
-  private readonly looked: {readonly theta: number; readonly cotangent: Float64Array}[][];
-  private readonly x: Float64Array;
-  private readonly insideSum: Float64Array | undefined;
+  private readonly looked: InteriorCotangent[][];
+  private readonly dense: DensePull;
+  private readonly buffers: StepBuffers;
   private readonly next: readonly Float64Array[] | undefined;
   private readonly theta: Float64Array;
-  private readonly dense: readonly Float64Array[];
+  private readonly cotangent: readonly Float64Array[];
   private asked = 0;
 
+  /** @param endCotangent that of the steps' ends, which is added to */
   constructor(
-    private readonly executable: StepExecutable<LaneAdjointProgram>,
+    executable: StepExecutable<LaneAdjointProgram>,
+    cotangents: ParameterCotangents,
+    endCotangent: Float64Array,
     lanes: number,
   ) {
     this.looked = Array.from({length: lanes}, () => []);
-    this.x = executable.buffer('denseXCotangent').slice();
-    this.insideSum = executable.find('denseInsideCotangent')?.slice();
-    const next = executable.find('next');
-    this.next = next === undefined ? undefined : laneViews(next, lanes);
-    this.theta = executable.find('theta') ?? new Float64Array(lanes);
-    this.dense = laneViews(executable.buffer('denseCotangent'), lanes);
+    this.dense = new DensePull(executable, cotangents, endCotangent, false);
+    this.buffers = stepBuffers(executable);
+    const {next, theta, cotangent} = this.dense;
+    this.next = next && laneViews(next, lanes);
+    this.theta = theta ?? new Float64Array(lanes);
+    this.cotangent = laneViews(cotangent ?? new Float64Array(endCotangent.length), lanes);
   }
 
   /** @param end the state at the end of the step in lane l */
-  note(l: number, theta: number, cotangent: Float64Array, end: Float64Array): void {
+  note(l: number, state: InteriorCotangent, end: Float64Array): void {
     if (this.looked[l].length === 0) this.next?.[l].set(end);
-    this.asked = Math.max(this.asked, this.looked[l].push({theta, cotangent}));
+    this.asked = Math.max(this.asked, this.looked[l].push(state));
   }
 
-  /** Adds to the cotangent of the steps' ends; what the rest is asked is returned, undefined where nothing is. */
-  pull(
-    xCotangent: Float64Array,
-    cotangents: ParameterCotangents,
-  ): {readonly x: Float64Array; readonly inside: Float64Array | undefined} | undefined {
-    const {asked, executable, looked, theta, dense, x, insideSum} = this;
+  /** What the rest of step n is asked; undefined where nothing is. */
+  pull(record: StepRecord, n: number): DensePull | undefined {
+    const {asked, looked, theta, cotangent, dense, buffers} = this;
     if (asked === 0) return undefined;
-    x.fill(0);
-    insideSum?.fill(0);
-    if (executable.has('inside')) executable.run('inside');
+    record.load(n, buffers);
+    dense.begin();
     for (let pass = 0; pass < asked; pass++) {
-      looked.forEach((places, l) => {
-        if (pass < places.length) {
-          theta[l] = places[pass].theta;
-          dense[l].set(places[pass].cotangent);
+      looked.forEach((states, l) => {
+        if (pass < states.length) {
+          theta[l] = states[pass].theta;
+          cotangent[l].set(states[pass].cotangent);
         } else {
           theta[l] = 0;
-          dense[l].fill(0);
+          cotangent[l].fill(0);
         }
       });
-      executable.run('pullDense');
-      cotangents.add('pullDense');
-      addTo(xCotangent, executable.buffer('denseNextCotangent'));
-      addTo(x, executable.buffer('denseXCotangent'));
-      addTo(insideSum, executable.find('denseInsideCotangent'));
+      dense.pull(0, 0);
     }
-    for (const places of looked) places.length = 0;
+    for (const states of looked) states.length = 0;
     this.asked = 0;
-    return {x, inside: insideSum};
+    return dense;
   }
 }

@@ -1,8 +1,8 @@
-/** The record of a run for its gradient: all its steps, in one growing array. */
+/** The record of a run, or of runs in lanes, for its gradient: all steps, in one growing array. */
 import {shortSet, store} from './add-to.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {newNumbers} from '../memory.js';
-import {rowHeaderSize as start} from '../step/block-layout.js';
+import {rowHeaderSize} from '../step/block-layout.js';
 import type {RecordMemory} from './record-memory.js';
 import {releaseMemory, acquireMemory} from './record-memory.js';
 
@@ -41,22 +41,27 @@ export class StepRecord {
    */
   private memory: RecordMemory;
   readonly width: number;
+  /** Numbers in a row before the state. */
+  private readonly start: number;
 
   /**
    * @param stateSize numbers in the state, or in what is kept
    * @param unknownSize numbers in the unknown; 0 for an explicit scheme, and beside what is kept
    * @param expected steps to make room for; more may come
    * @param most that may come: no more room is made than for these
+   * @param lanes members of a batch whose steps a row holds, each with a time and a length (step/lanes.ts)
    */
   constructor(
     readonly stateSize: number,
     private readonly unknownSize: number,
     expected: number,
     private readonly most = Infinity,
+    private readonly lanes = 1,
   ) {
-    this.width = start + stateSize + unknownSize;
+    this.start = rowHeaderSize * lanes;
+    this.width = this.start + stateSize + unknownSize;
     this.memory = acquireMemory(this.width * Math.max(expected, 1));
-    this.memory.views?.setLayout(this.width, start, stateSize);
+    this.memory.views?.setLayout(this.width, this.start, stateSize);
   }
 
   /** The record of a message; its arrays are shared, not copied. */
@@ -82,14 +87,30 @@ export class StepRecord {
   }
 
   append(t: number, h: number, x: Float64Array, z: Float64Array | undefined): void {
-    const at = this.count * this.width;
-    if (at + this.width > this.memory.rows.length) this.grow();
+    const at = this.appendRow(x, z);
     const {rows} = this.memory;
     rows[at] = t;
     rows[at + 1] = h;
+  }
+
+  /** A step of each lane: their times and lengths, their states, and what is stored beside these. */
+  appendLanes(t: Float64Array, h: Float64Array, x: Float64Array, beside: Float64Array | undefined): void {
+    const at = this.appendRow(x, beside);
+    const {rows} = this.memory;
+    rows.set(t, at);
+    rows.set(h, at + this.lanes);
+  }
+
+  /** Appends a row whose times are not set yet; returns where it begins. */
+  private appendRow(x: Float64Array, beside: Float64Array | undefined): number {
+    const {width, start, stateSize} = this;
+    const at = this.count * width;
+    if (at + width > this.memory.rows.length) this.grow();
+    const {rows} = this.memory;
     store(rows, x, at + start);
-    if (z !== undefined) store(rows, z, at + start + this.stateSize);
+    if (beside !== undefined) store(rows, beside, at + start + stateSize);
     this.count++;
+    return at;
   }
 
   /** Rows of this record's width, as they are laid out. */
@@ -98,6 +119,13 @@ export class StepRecord {
     while (at + rows.length > this.memory.rows.length) this.grow();
     this.memory.rows.set(rows, at);
     this.count += count;
+  }
+
+  /** The state of one lane at the beginning of step k. */
+  laneState(k: number, lane: number): Float64Array {
+    const size = this.stateSize / this.lanes;
+    const at = k * this.width + this.start + lane * size;
+    return this.memory.rows.subarray(at, at + size);
   }
 
   /** So many rows from this one on. */
@@ -168,10 +196,12 @@ export class StepRecord {
       memory: {rows, views},
       stateSize,
       unknownSize,
+      start,
+      lanes,
     } = this;
     const at = k * this.width;
-    if (t !== undefined) t[0] = rows[at];
-    if (h !== undefined) h[0] = rows[at + 1];
+    if (t !== undefined) copy(rows, at, t, lanes);
+    if (h !== undefined) copy(rows, at + lanes, h, lanes);
     if (x !== undefined) {
       if (views !== undefined && stateSize > shortSet) x.set(views.row(k));
       else copy(rows, at + start, x, stateSize);

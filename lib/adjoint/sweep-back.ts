@@ -40,6 +40,32 @@ function batchAt({after}: SavedStates, last: number, n: number, most: number): {
 }
 
 /**
+ * Adds the cotangents of the states that are saved at the end of the transition at the cursor.
+ * @param states cotangents of the saved states, [saved, state]
+ * @param within is called with the states saved inside it
+ * @returns whether something was added
+ */
+export function addSaved(
+  cursor: SavedCursor,
+  states: Float64Array,
+  xCotangent: Float64Array,
+  within: (state: InteriorCotangent) => void,
+): boolean {
+  const {length} = xCotangent;
+  let added = false;
+  for (let i = cursor.from; i < cursor.to; i++) {
+    const theta = cursor.theta(i);
+    if (theta === 1) {
+      addTo(xCotangent, states, 1, i * length);
+      added = true;
+    } else {
+      within({theta, cotangent: states.subarray(i * length, (i + 1) * length)});
+    }
+  }
+  return added;
+}
+
+/**
  * @param start the step that began the run
  * @param watch looks at every transition
  */
@@ -56,21 +82,11 @@ export function sweepBack(
   const {xCotangent, executable} = pull;
   const cursor = new SavedCursor(saved, true);
   let isNew = true;
-  /**
-   * Adds the cotangent of the end of the transition at the cursor, where it is saved; those of states inside it are
-   * returned.
-   */
+  /** Of the transition at the cursor. @returns the states saved inside it */
   const look = (): readonly InteriorCotangent[] => {
     let within: InteriorCotangent[] | undefined;
-    for (let i = cursor.from; i < cursor.to; i++) {
-      const theta = cursor.theta(i);
-      if (theta === 1) {
-        addTo(xCotangent, states, 1, i * size);
-        isNew = true;
-      } else {
-        (within ??= []).push({theta, cotangent: states.subarray(i * size, (i + 1) * size)});
-      }
-    }
+    const ends = addSaved(cursor, states, xCotangent, state => (within ??= []).push(state));
+    if (ends) isNew = true;
     return within ?? nothing;
   };
   const visit: VisitTransition = (n, record, from, to, end) => {

@@ -185,7 +185,7 @@ class Batches {
       };
     });
     const gradient = this.pulled(asked, runs, cotangents, sums, 1 / asked.length);
-    runs[0].ways?.record.offer();
+    runs[0].ways?.record.steps.release();
     return {
       value: losses.reduce((sum, value) => sum + value, 0) / losses.length,
       values: losses,

@@ -3,10 +3,11 @@ import type {Graph} from '../graph/node.js';
 import type {ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf} from './buffers.js';
 import {cotangentsOf} from './history-programs.js';
+import type {AdjointProgram} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
-/** Programs of the backward pass of lanes, whose times are constants. */
-export type LaneAdjointProgram = 'pullStep' | 'inside' | 'pullDense';
+/** Programs of the backward pass of lanes, whose times are constants. Explicit steps have only `pullStep`. */
+export type LaneAdjointProgram = AdjointProgram | 'inside' | 'pullDense';
 
 /**
  * pullStep: nextCotangent, insideCotangent → xCotangent; inside → inside, where pullDense reads it; pullDense:

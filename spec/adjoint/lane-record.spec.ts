@@ -28,9 +28,10 @@ describe('LaneRecord', () => {
     expect(record.count).to.equal(7);
     for (let k = 6; k >= 0; k--) {
       const read = empty();
-      expect(record.load(k, read)).to.equal(k === 3 ? taken : undefined);
+      record.steps.load(k, {...read, z: read.layers});
+      expect(record.takenAt(k)).to.equal(k === 3 ? taken : undefined);
       expect(read).to.deep.equal(row(k));
-      expect([...record.state(k, 1)]).to.deep.equal([100 * k + 2, 100 * k + 3]);
+      expect([...record.steps.laneState(k, 1)]).to.deep.equal([100 * k + 2, 100 * k + 3]);
     }
   });
 
@@ -42,7 +43,7 @@ describe('LaneRecord', () => {
     expect(record.hasLayers).to.equal(false);
     for (let k = 0; k < 9; k++) {
       const {layers, ...read} = empty();
-      record.load(k, read);
+      record.steps.load(k, read);
       const {layers: none, ...expected} = row(k);
       expect(read).to.deep.equal(expected);
       expect(layers.length).to.equal(none.length);

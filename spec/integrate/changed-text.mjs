@@ -1,6 +1,7 @@
 /**
  * Started by one-text.slow.spec.ts: loads the sources with one text replaced, and runs one system on every engine, along
- * a grid and with adaptive steps, alone, in blocks and in batches. Prints what came of each.
+ * a grid and with adaptive steps, alone, in blocks, in batches, and in batches whose members have times of their own.
+ * Prints what came of each.
  */
 import {register} from 'node:module';
 
@@ -42,6 +43,19 @@ for (const engine of ['wasm', 'interpreter', 'tensor'])
     const gradient = trajectory.status === 'completed' ? pullback({[key]: trajectory.values(key)}).params.k : [];
     told[`${engine}, ${name}`] = [tell(trajectory), Array.from(gradient, k => Number(k.toPrecision(5)))];
     told[`${engine}, ${name}, batch`] = batch(system, [initial, initial], options).map(tell)[1];
+    // Members with times of their own, of which explicit ones go in lanes of one program.
+    const {steps: _steps, ...members} = options;
+    const prepared = batch.prepare(system, initial, {...members, t1: 1.2});
+    const {trajectories, pullback: pull} = prepared.vjp([
+      {params: {k: 40}, saveAt: [0.31, 1.17]},
+      {params: {k: 37}, saveAt: [0.53, 0.71]},
+    ]);
+    const failed = trajectories.some(({status}) => status !== 'completed');
+    const pulled = failed ? [] : pull(trajectories.map(one => ({[key]: one.values(key)}))).members;
+    told[`${engine}, ${name}, members`] = [
+      tell(trajectories[1]),
+      pulled.flatMap(({params}) => Array.from(params.k, k => Number(k.toPrecision(5)))),
+    ];
   }
 // The gradient of a loss by a variable that it alone reads, from the second evaluation on in one memory where programs are compiled.
 const {Calls} = await import(`${lib}simulate/loss-call.ts`);

@@ -8,7 +8,10 @@ import {expect} from 'chai';
 
 /** Status, iterations, steps and the last time of a run. */
 type Told = readonly [string, number, number, number];
-/** A run alone has its gradient, one in a batch none; a loss has its gradient alone. */
+/**
+ * A run alone has its gradient, and so have members with times of their own; one of a batch has none; a loss has its
+ * gradient alone.
+ */
 interface Outcome {
   readonly [run: string]: readonly [Told, readonly number[]] | Told | readonly number[];
 }
@@ -33,6 +36,7 @@ function outcome(change: Change | null): Outcome {
 const engines = ['wasm', 'interpreter', 'tensor'];
 const runs = ['grid', 'adaptive', 'explicit'] as const;
 const isBatch = (name: string): boolean => name.endsWith('batch');
+const isMembers = (name: string): boolean => name.endsWith('members');
 const isLoss = (name: string): boolean => name.includes('loss');
 const toldOf = (all: Outcome, name: string): Told => (isBatch(name) ? all[name] : all[name][0]) as Told;
 
@@ -43,7 +47,7 @@ describe('integrate: control flow is written once', () => {
   /** The runs, alone and in a batch, on every engine, of which something tells that they have changed. */
   const changed = (change: Change, differs: (is: Told, was: Told) => boolean): string[] => {
     const now = outcome(change);
-    const runsOf = Object.keys(usual).filter(name => !isLoss(name));
+    const runsOf = Object.keys(usual).filter(name => !isLoss(name) && !isMembers(name));
     return runsOf.filter(name => differs(toldOf(now, name), toldOf(usual, name)));
   };
   const named = (...among: (typeof runs)[number][]): string[] =>
@@ -64,19 +68,29 @@ describe('integrate: control flow is written once', () => {
   });
 
   it('the controller', () => {
-    const change = {file: 'history/pid-controller.ts', from: 'Math.max(error,', to: 'Math.max(9*error,'};
-    expect(changed(change, (is, was) => is[3] < was[3])).to.have.members(named('adaptive', 'explicit'));
+    const now = outcome({file: 'history/pid-controller.ts', from: 'Math.max(error,', to: 'Math.max(9*error,'});
+    const all = Object.keys(usual).filter(name => !isLoss(name));
+    const shorter = all.filter(name => !isMembers(name) && toldOf(now, name)[3] < toldOf(usual, name)[3]);
+    expect(shorter).to.have.members(named('adaptive', 'explicit'));
+    const more = all.filter(name => isMembers(name) && toldOf(now, name)[2] > toldOf(usual, name)[2]);
+    expect(more).to.have.members(engines.flatMap(one => [`${one}, adaptive, members`, `${one}, explicit, members`]));
   });
 
-  it('a pull: the solve with the Jacobian, and the program of the step', () => {
+  it('a pull: the solve with the Jacobian, the program of the step, and that of states within it', () => {
     const without = (from: string): string[] => {
       const now = outcome({file: 'adjoint/emit-pull.ts', from, to: '0'});
       const gradients = Object.keys(usual).filter(name => !isBatch(name) && !isLoss(name));
       return gradients.filter(name => JSON.stringify(now[name][1]) !== JSON.stringify(usual[name][1]));
     };
-    const alone = (...among: (typeof runs)[number][]): string[] => named(...among).filter(name => !isBatch(name));
-    expect(without('b.call(solve,[row])')).to.have.members(alone('grid', 'adaptive'));
-    expect(without('b.call(pullStep)')).to.have.members(alone(...runs));
+    const members = (...among: (typeof runs)[number][]): string[] =>
+      engines.flatMap(engine => among.map(run => `${engine}, ${run}, members`));
+    const all = (...among: (typeof runs)[number][]): string[] => [
+      ...named(...among).filter(name => !isBatch(name)),
+      ...members(...among),
+    ];
+    expect(without('b.call(solve,[row])')).to.have.members(all('grid', 'adaptive'));
+    expect(without('b.call(pullStep)')).to.have.members(all(...runs));
+    expect(without('b.call(pullDense)')).to.have.members(members(...runs));
   });
 
   it('saving', () => {
