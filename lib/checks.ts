@@ -33,22 +33,22 @@ export interface Check<T = unknown, R = T> {
  * object is described. `Options` makes the type from it that users write, with the comments that stand here, and
  * `readOptions` checks and completes what they wrote.
  */
-export type Checks = Readonly<Record<string, Check>>;
+export type OptionSchema = Readonly<Record<string, Check>>;
 
 /** The check of an option that may be left out. */
 export type Optional<T, R = T> = Check<T, R> & {readonly optional: true};
 
-type RequiredNames<S extends Checks> = {[N in keyof S]: S[N] extends {optional: true} ? never : N}[keyof S];
-type OptionalNames<S extends Checks> = Exclude<keyof S, RequiredNames<S>>;
-type Written<S extends Checks, N extends keyof S> = {
+type RequiredNames<S extends OptionSchema> = {[N in keyof S]: S[N] extends {optional: true} ? never : N}[keyof S];
+type OptionalNames<S extends OptionSchema> = Exclude<keyof S, RequiredNames<S>>;
+type Written<S extends OptionSchema, N extends keyof S> = {
   readonly [K in N]: S[K] extends Check<infer T, infer _> ? T : never;
 };
 
 /** The options object of a schema as users write it. */
-export type Options<S extends Checks> = Written<S, RequiredNames<S>> & Partial<Written<S, OptionalNames<S>>>;
+export type Options<S extends OptionSchema> = Written<S, RequiredNames<S>> & Partial<Written<S, OptionalNames<S>>>;
 
 /** The options of a schema as `readOptions` returns them. */
-export type OptionValues<S extends Checks> = {
+export type OptionValues<S extends OptionSchema> = {
   readonly [N in keyof S]: S[N] extends Check<infer _, infer R> ? R : never;
 };
 
@@ -78,8 +78,14 @@ export const finite = number('a finite number', Number.isFinite);
 export const positive = number('a positive number', value => value > 0 && value < Infinity);
 export const positiveOrInfinite = number('a positive number', value => value > 0);
 export const nonNegative = number('a number of at least 0', value => value >= 0 && value < Infinity);
-export const count = number('a whole number of at least 1', value => Number.isSafeInteger(value) && value >= 1);
-export const whole = number('a whole number of at least 0', value => Number.isSafeInteger(value) && value >= 0);
+export const positiveInteger = number(
+  'a whole number of at least 1',
+  value => Number.isSafeInteger(value) && value >= 1,
+);
+export const nonNegativeInteger = number(
+  'a whole number of at least 0',
+  value => Number.isSafeInteger(value) && value >= 0,
+);
 export const boolean: Check<boolean> = {what: 'true or false', test: value => typeof value === 'boolean'};
 export const text: Check<string> = {what: 'text', test: value => typeof value === 'string'};
 export const callable: Check = {what: 'a function', test: value => typeof value === 'function'};
@@ -142,7 +148,7 @@ export const listOf = <T>(what: string, each: Check<T>): Check<readonly T[]> => 
 });
 
 /** An object with a schema of its own. @param code of errors, as for `readOptions` */
-export const nested = <S extends Checks>(schema: S, code?: string): Check<Options<S>, OptionValues<S>> =>
+export const nested = <S extends OptionSchema>(schema: S, code?: string): Check<Options<S>, OptionValues<S>> =>
   readBy((value, name) => readOptions(value, schema, name, code));
 
 /** A list whose entries are read by a check. */
@@ -165,7 +171,7 @@ export const integrationChecks = {
   consistent: oneOf('check', 'project'),
   engine: any,
   precision: oneOf('double', 'single'),
-} satisfies Checks;
+} satisfies OptionSchema;
 
 /** The options of `integrationChecks` among others. */
 export function integrationOptions<T extends object>(given: T): Pick<T, keyof T & keyof typeof integrationChecks> {
@@ -180,7 +186,7 @@ export function integrationOptions<T extends object>(given: T): Pick<T, keyof T 
  * @param code of errors; default 'unknown-option', or 'bad-option' for a wrong or missing value
  * @throws OptionError; what a check's `read` throws
  */
-export function readOptions<S extends Checks>(
+export function readOptions<S extends OptionSchema>(
   given: NoInfer<Options<S>>,
   schema: S,
   owner: string,
@@ -213,11 +219,11 @@ function valueOf(given: unknown, check: Check, label: string, option: string, co
  */
 export function refuseUnknownOptions(
   given: object,
-  known: readonly string[] | Checks,
+  known: readonly string[] | OptionSchema,
   owner: string,
   code?: string,
 ): void {
-  const checks: Checks | undefined = isNames(known) ? undefined : known;
+  const checks: OptionSchema | undefined = isNames(known) ? undefined : known;
   const names = isNames(known) ? known : Object.keys(known);
   if (typeof (given as unknown) !== 'object' || (given as unknown) === null || Array.isArray(given)) {
     throw new OptionError(
@@ -240,7 +246,7 @@ export function refuseUnknownOptions(
   }
 }
 
-const isNames = (known: readonly string[] | Checks): known is readonly string[] => Array.isArray(known);
+const isNames = (known: readonly string[] | OptionSchema): known is readonly string[] => Array.isArray(known);
 
 /** @throws OptionError where one value, in an option or an argument, is not what it may be */
 export function requireValue(

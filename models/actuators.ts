@@ -1,6 +1,16 @@
 /** Actuators: a first-order lag, the armature of a motor, a delay between a command and its force. */
 import * as tf from '@tensorflow/tfjs';
-import {callable, count, finite, oneOf, optional, readOptions, text, typed, type Options} from '../lib/checks.js';
+import {
+  callable,
+  positiveInteger,
+  finite,
+  oneOf,
+  optional,
+  readOptions,
+  text,
+  typed,
+  type Options,
+} from '../lib/checks.js';
 import type {Numeric, Params} from '../lib/index.js';
 import {type Bivariant, constantTensor} from '../lib/internal.js';
 import {fitting, quantity, requireTensor} from './coefficient.js';
@@ -104,9 +114,9 @@ export function dcMotor<const Z extends string = 'current'>(spec: DcMotorSpec<Z>
 /** Beyond it the coefficients of Padé's polynomials span more digits than doubles have. */
 const MOST_PADE = 10;
 
-const padeOrder: typeof count = {
+const padeOrder: typeof positiveInteger = {
   what: `a whole number from 1 to ${MOST_PADE}`,
-  test: value => count.test(value) && Number(value) <= MOST_PADE,
+  test: value => positiveInteger.test(value) && Number(value) <= MOST_PADE,
 };
 
 const delayOptions = {
@@ -115,7 +125,7 @@ const delayOptions = {
   /** T [time]; it may be a parameter to identify. */
   delay: quantity('positive'),
   /** Number of states; default 4. */
-  order: optional(count, 4),
+  order: optional(positiveInteger, 4),
   /**
    * 'pade' (default): equal amplitude at all frequencies, and a correct phase up to about ωT = order, but it responds
    * to a step too early, and jumps with it; 'lags': a chain of equal first-order lags, which smooths and never

@@ -1,6 +1,6 @@
 /** Masses on a line, joined by springs. */
 import * as tf from '@tensorflow/tfjs';
-import {count as atLeastOne, oneOf, optional, readOptions, typed, type Options} from '../lib/checks.js';
+import {positiveInteger as atLeastOne, oneOf, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import type {ForceTerm, Mass} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';

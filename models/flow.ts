@@ -5,14 +5,14 @@
  * Both are exactly differentiated with the rest.
  */
 import * as tf from '@tensorflow/tfjs';
-import {callable, count, optional, readOptions, typed, type Options} from '../lib/checks.js';
+import {callable, positiveInteger, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import type {OdeSystem, Params} from '../lib/index.js';
 import {brownianPath, ode, OptionError, ShapeError} from '../lib/index.js';
 import {isElementwise, derivativeAlong} from '../lib/internal.js';
 
 const flowOptions = {
   /** Numbers of a point. */
-  size: count,
+  size: positiveInteger,
   /** f: [rows, size] and a time [] to [rows, size], each row by itself. */
   field: typed<(z: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor>(callable),
   /**

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {
   callable,
-  count,
+  positiveInteger,
   finite,
   list,
   oneOfNumbers,
@@ -29,7 +29,7 @@ import {distanceConstraints} from './links.js';
 
 const rodChainOptions = {
   /** Number of rods. */
-  links: count,
+  links: positiveInteger,
   /** Length of each rod [length], one number or [links]; default 1. */
   length: optional(typed<Coefficient>(), 1),
   /** Mass of each moving point [mass], one number or [points]; default 1. */
@@ -81,7 +81,7 @@ export function rodChain(spec: RodChainSpec): SystemWithEnergy & Drawn {
 
 const fourBarsOptions = {
   /** N, the number of parallelograms side by side. */
-  windows: count,
+  windows: positiveInteger,
   /** Length of each bar [length]; default 1. */
   length: optional(positive, 1),
   /** Mass of each bar [mass]; default 1. */

@@ -1,7 +1,7 @@
 /** A rectangular mesh of springs, hung at some of its knots. */
 import {
   boolean,
-  count,
+  positiveInteger,
   oneOfNumbers,
   optional,
   positive,
@@ -36,9 +36,9 @@ const heldChoice: Check<'corners' | readonly Knot[]> = {
 
 const meshOptions = {
   /** Knots in y direction, at least 1. */
-  rows: count,
+  rows: positiveInteger,
   /** Knots in x direction, at least 1. */
-  columns: count,
+  columns: positiveInteger,
   /** 3 (default): the mesh lies in the plane z = 0, gravity along −z. 2: it hangs in the plane, gravity along −y. */
   dimension: optional(oneOfNumbers(2, 3), 3),
   /** Between neighbouring knots [length]; default 1. */

@@ -6,7 +6,7 @@
 import {
   any,
   callable,
-  count,
+  positiveInteger,
   object,
   oneOf,
   optional,
@@ -34,7 +34,7 @@ const animateOptions = {
   /** The params of the run, if the figure reads them, for example a pendulum's length. */
   params: optional(typed<{readonly [name: string]: Numeric}>(object), {}),
   /** Largest number of frames; default 240. */
-  frames: optional(count, 240),
+  frames: optional(positiveInteger, 240),
   /** Seconds per unit of simulated time; default 1, or less if the animation would take more than 12 s. */
   pace: optional(positive),
   /** Unit of time; default 's'. */
@@ -110,11 +110,11 @@ style="width:100%;height:34rem;border:0"></iframe>`,
     {
       html: page,
       strip: (given: {readonly frames?: number} = {}) => {
-        refuseUnknownOptions(given, {frames: count}, 'strip', 'bad-option');
+        refuseUnknownOptions(given, {frames: positiveInteger}, 'strip', 'bad-option');
         return strip(frames, given.frames ?? 6, {title, description, theme});
       },
       svg: (given: {readonly width?: number; readonly frames?: number} = {}) => {
-        refuseUnknownOptions(given, {width: positive, frames: count}, 'svg', 'bad-option');
+        refuseUnknownOptions(given, {width: positive, frames: positiveInteger}, 'svg', 'bad-option');
         return moving(frames, given.frames ?? 60, given.width ?? 480, {title, description, theme});
       },
       toString: cell,

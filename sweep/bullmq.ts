@@ -3,7 +3,7 @@
  * what a server that was killed has forgotten is queued again, and what was done meanwhile is found there.
  */
 import type {EventEmitter} from 'node:events';
-import {count, object, optional, positive, readOptions, text, typed} from '../lib/checks.js';
+import {positiveInteger, object, optional, positive, readOptions, text, typed} from '../lib/checks.js';
 import type {Options, OptionValues} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {bullmqPackage, withDriver} from './bullmq-package.js';
@@ -19,7 +19,7 @@ const bullmqOptions = {
   /** The queue's name, the same as for its workers; default 'stiffgrad'. */
   queue: optional(text, defaultQueue),
   /** Number of cases in the queue at once; default 1000, enough for a thousand processors. */
-  window: optional(count, 1000),
+  window: optional(positiveInteger, 1000),
   /** Seconds after which a case without a response is looked up in the store and queued again; default 10. */
   recheck: optional(positive, 10),
 };

@@ -7,7 +7,7 @@ import {uniformInt} from 'pure-rand/distribution/uniformInt';
 import {
   any,
   boolean,
-  count as wholeCount,
+  positiveInteger as wholeCount,
   finite,
   object,
   optional,

@@ -1,5 +1,5 @@
 /** Scripts that run a sweep's shares on a cluster: a job array of Slurm, an indexed job of Kubernetes. */
-import {count, readOptions, type Check, type Options} from '../lib/checks.js';
+import {positiveInteger, readOptions, type Check, type Options} from '../lib/checks.js';
 import {shellWord} from '../lib/text.js';
 
 const path: Check<string> = {
@@ -11,9 +11,9 @@ const scriptOptions = {
   /** The sweep's file, relative to the folder that all machines share. */
   file: path,
   /** Number of shares. */
-  shards: count,
+  shards: positiveInteger,
   /** Number of processes per share. */
-  workers: count,
+  workers: positiveInteger,
 };
 
 /** The arguments of a cluster script. @interface */

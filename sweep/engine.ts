@@ -1,7 +1,7 @@
 /**
  * Engines: they take jobs one after another, have them computed somewhere, and say when each is settled in the store.
  */
-import {count, optional, positive, type Check, type Options} from '../lib/checks.js';
+import {positiveInteger, optional, positive, type Check, type Options} from '../lib/checks.js';
 import type {Cause, Failure, Store} from './store.js';
 import type {AttemptOptions, Outcome, TaskPool} from './task-pool.js';
 import type {Job} from './task.js';
@@ -14,12 +14,12 @@ export type Attempts = Readonly<Record<Cause, number>>;
  * from outside says nothing about its case, unless it happens three times: the system kills what outgrows its memory.
  */
 export const attemptOptions = {
-  thrown: optional(count, 1),
-  timeout: optional(count, 1),
-  memory: optional(count, 1),
-  exited: optional(count, 1),
-  refused: optional(count, 1),
-  lost: optional(count, 3),
+  thrown: optional(positiveInteger, 1),
+  timeout: optional(positiveInteger, 1),
+  memory: optional(positiveInteger, 1),
+  exited: optional(positiveInteger, 1),
+  refused: optional(positiveInteger, 1),
+  lost: optional(positiveInteger, 3),
 } satisfies Record<Cause, Check<number>>;
 
 export const ruleOptions = {

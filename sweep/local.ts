@@ -2,7 +2,7 @@
  * Cases on this machine: a process for each processor. A share of them where an index variable of a cluster says which:
  * Slurm's job arrays, Kubernetes' indexed jobs, or --index K --of N.
  */
-import {count, optional, readOptions, whole, type Options} from '../lib/checks.js';
+import {positiveInteger, optional, readOptions, nonNegativeInteger, type Options} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {attempt, exhausted, type Engine, type EngineContext, type Settled} from './engine.js';
 import {TaskPool} from './task-pool.js';
@@ -13,7 +13,7 @@ const ahead = 32;
 
 const localOptions = {
   /** Number of processes; default one per processor. */
-  workers: optional(count),
+  workers: optional(positiveInteger),
 };
 
 /** Options of `local`. @interface */
@@ -22,11 +22,11 @@ export type LocalOptions = Options<typeof localOptions>;
 const indexedOptions = {
   ...localOptions,
   /** From 0; default by SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX. */
-  index: optional(whole),
+  index: optional(nonNegativeInteger),
   /**
    * How many shares there are; default by SLURM_ARRAY_TASK_COUNT, or JOB_COMPLETIONS where a job's template sets it.
    */
-  of: optional(count),
+  of: optional(positiveInteger),
 };
 
 /** Options of `indexed`: the share of this process. @interface */

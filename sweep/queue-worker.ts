@@ -6,7 +6,18 @@
  */
 import {realpath} from 'node:fs/promises';
 import path from 'node:path';
-import {count, list, object, optional, positive, readOptions, shown, text, typed, type Options} from '../lib/checks.js';
+import {
+  positiveInteger,
+  list,
+  object,
+  optional,
+  positive,
+  readOptions,
+  shown,
+  text,
+  typed,
+  type Options,
+} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {closed, reached} from './bullmq.js';
 import {bullmqPackage, withDriver} from './bullmq-package.js';
@@ -31,7 +42,7 @@ const workerOptions = {
   /** Default 'stiffgrad'. */
   queue: optional(text, defaultQueue),
   /** Number of processes; default one per processor. */
-  workers: optional(count),
+  workers: optional(positiveInteger),
   /**
    * Memory limit of one process, in bytes; default: four fifths of the machine's memory, divided by the number of
    * processes.

@@ -3,7 +3,17 @@
  * Its packages, bullmq and ioredis or pg, are installed by those who use it.
  */
 import path from 'node:path';
-import {boolean, object, optional, positive, readOptions, shown, text, typed, whole} from '../lib/checks.js';
+import {
+  boolean,
+  object,
+  optional,
+  positive,
+  readOptions,
+  shown,
+  text,
+  typed,
+  nonNegativeInteger,
+} from '../lib/checks.js';
 import type {Check, Options, OptionValues} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {parse} from './canonical.js';
@@ -26,11 +36,11 @@ const connectionOptions = {
   /** Default 127.0.0.1. */
   host: optional(text),
   /** Default 6379, PostgreSQL's 5432. */
-  port: optional(whole),
+  port: optional(nonNegativeInteger),
   username: optional(text),
   password: optional(text),
   /** Redis's; default 0. */
-  db: optional(whole),
+  db: optional(nonNegativeInteger),
   /** As node:tls takes them: ca, cert, key, servername; true for a server whose certificate the system knows. */
   tls: optional(tlsOption),
 };
@@ -52,7 +62,7 @@ const queuedTask = {
 };
 const queuedCase = {
   case: text,
-  seed: whole,
+  seed: nonNegativeInteger,
   task: typed<OptionValues<typeof queuedTask>>(object),
   timeout: optional(positive),
 };

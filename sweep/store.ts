@@ -3,8 +3,8 @@
  * hash of its content. A text is there whole or not at all, and the first result of a case is the one that stays, so
  * that any number of processes and machines may write at once.
  */
-import {boolean, count, nonNegative, object, optional, readBy, readOptions, real} from '../lib/checks.js';
-import {shown, text, typed, whole, type Check, type Options} from '../lib/checks.js';
+import {boolean, positiveInteger, nonNegative, object, optional, readBy, readOptions, real} from '../lib/checks.js';
+import {shown, text, typed, nonNegativeInteger, type Check, type Options} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {canonical, hash, parse} from './canonical.js';
 import type {Case} from './cases.js';
@@ -325,13 +325,25 @@ type Named = Pick<Row, 'name' | 'case' | 'seed' | 'task'>;
 
 const isNamed = (value: unknown): value is Named => {
   const {case: one, name, seed, task} = (value ?? {}) as Partial<Named>;
-  return text.test(name) && object.test(one) && whole.test(seed) && text.test(task?.name) && text.test(task?.version);
+  return (
+    text.test(name)
+    && object.test(one)
+    && nonNegativeInteger.test(seed)
+    && text.test(task?.name)
+    && text.test(task?.version)
+  );
 };
 /** A result that is undefined is left out. */
 const isRow = (value: unknown): value is Row => isNamed(value) && real.test((value as Partial<Row>).seconds);
 const isFailure = (value: unknown): value is Failure => {
   const {attempt, cause, error} = (value ?? {}) as Partial<Failure>;
-  return isNamed(value) && isCause(cause) && count.test(attempt) && text.test(error?.name) && text.test(error?.message);
+  return (
+    isNamed(value)
+    && isCause(cause)
+    && positiveInteger.test(attempt)
+    && text.test(error?.name)
+    && text.test(error?.message)
+  );
 };
 
 /**

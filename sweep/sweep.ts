@@ -2,7 +2,16 @@
  * A sweep: a deterministic list of cases, a task, a store of results, and an engine that computes what the store lacks.
  * It may be ended at any moment and started again; what is done is not done twice.
  */
-import {abortSignal, callable, nonNegative, object, optional, readOptions, typed, whole} from '../lib/checks.js';
+import {
+  abortSignal,
+  callable,
+  nonNegative,
+  object,
+  optional,
+  readOptions,
+  typed,
+  nonNegativeInteger,
+} from '../lib/checks.js';
 import type {Check, Options, OptionValues} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {parse} from './canonical.js';
@@ -61,7 +70,7 @@ const sweepOptions = {
   /** Default `engines.local()`. */
   engine: optional(engineOption),
   /** A part of every case's name and seed; default 0. */
-  seed: optional(whole, 0),
+  seed: optional(nonNegativeInteger, 0),
   ...ruleOptions,
   /**
    * Number of attempts of a case, by cause of failure; default one, and three if its process was killed from outside.

@@ -14,7 +14,7 @@ import {concat, constant, input, neg, reshape, slice} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
-import {substitute} from '../graph/simplify.js';
+import {replaceNodes} from '../graph/simplify.js';
 import type {Scheme} from '../scheme/index.js';
 import {joinBlocks, splitBlocks} from '../step/blocks.js';
 import type {TimeDirection} from '../step/time-direction.js';
@@ -22,7 +22,7 @@ import {Layout} from '../step/layout.js';
 import type {System} from '../step/formulation.js';
 import type {Parameter} from '../step/traced-step.js';
 import {equationsOf, hasMassMatrix, isConstrained, partOf} from '../step/formulation.js';
-import type {OwnBlock} from '../system/equations.js';
+import type {UserBlock} from '../system/equations.js';
 import type {Blocks, Equations} from '../system/equations.js';
 import {linalg} from '../linalg/index.js';
 import {sameShape} from '../graph/node.js';
@@ -53,7 +53,7 @@ export interface AdjointSystem {
  */
 export function adjointSystem(
   system: System,
-  blocks: readonly OwnBlock[],
+  blocks: readonly UserBlock[],
   leaves: readonly Leaf[],
   parameters: readonly Parameter[],
   direction: TimeDirection,
@@ -109,7 +109,7 @@ export function adjointSystem(
     ]);
     leaves.forEach((leaf, i) => place.set(sources[i], nodeOf(leafOf(params, leaf))));
     captured.forEach(({node, tensor}) => place.set(node, nodeOf(tensor)));
-    return tensorOf(substitute([derivative], place)[0]);
+    return tensorOf(replaceNodes([derivative], place)[0]);
   };
   return {
     system: ode(at),
@@ -121,7 +121,7 @@ export function adjointSystem(
 
 /** y', of M y' = f by M⁻¹. */
 function rateOf(equations: Equations, x: Blocks, t: tf.Tensor): Blocks {
-  if (!equations.withMass) return equations.rate(x, t);
+  if (!equations.hasMassMatrix) return equations.rate(x, t);
   const mass = equations.massAt(x.y, t);
   const f = equations.rightHandSide(x, t).y;
   if (mass.size === 1) return {y: tf.div(f, tf.reshape(mass, []))};

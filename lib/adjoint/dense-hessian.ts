@@ -59,7 +59,7 @@ export class SecondOrderDense {
     this.remainder = new TangentResidual(
       context,
       directions.count,
-      {dx: this.executable.find('dx'), dz: this.executable.find('dz')},
+      {dx: this.executable.optionalBuffer('dx'), dz: this.executable.optionalBuffer('dz')},
       directions,
     );
   }
@@ -68,11 +68,11 @@ export class SecondOrderDense {
   load({record, row, dx, next, dNext}: SteppedPair): void {
     const {executable, jacobian, directions} = this;
     record.load(row, stepBuffers(executable));
-    const set = (name: BufferName, values: Float64Array): void => void executable.find(name)?.set(values);
+    const set = (name: BufferName, values: Float64Array): void => void executable.optionalBuffer(name)?.set(values);
     set('dx', dx);
     set('next', next);
     set('dNext', dNext);
-    const dz = executable.find('dz');
+    const dz = executable.optionalBuffer('dz');
     if (jacobian === undefined || dz === undefined) return;
     jacobian.refresh();
     executable.run('pushResidual');
@@ -82,7 +82,7 @@ export class SecondOrderDense {
 
   /** Tangents [count, state] of the state at θ of the step that is loaded; the executable's own buffer. */
   push(theta: number): Float64Array {
-    this.executable.find('theta')?.fill(theta);
+    this.executable.optionalBuffer('theta')?.fill(theta);
     this.executable.run('pushDense');
     return this.executable.buffer('dD');
   }
@@ -95,17 +95,17 @@ export class SecondOrderDense {
     changes: readonly Float64Array[],
   ): WithinCotangents {
     const {executable, names} = this;
-    executable.find('theta')?.fill(theta);
-    executable.find('denseCotangent')?.set(cotangent);
-    executable.find('dDenseCotangent')?.set(change);
+    executable.optionalBuffer('theta')?.fill(theta);
+    executable.optionalBuffer('denseCotangent')?.set(cotangent);
+    executable.optionalBuffer('dDenseCotangent')?.set(change);
     executable.run('pullDense');
     executable.run('secondOrderDense');
     const of = (cotangentName: BufferName, secondOrderName: BufferName): SecondOrderCotangent => ({
       cotangent: executable.buffer(cotangentName),
       change: executable.buffer(secondOrderName),
     });
-    cotangents.forEach((total, i) => addTo(total, executable.find(cotangentName(names[i]))));
-    changes.forEach((total, i) => addTo(total, executable.find(secondOrderName(names[i]))));
+    cotangents.forEach((total, i) => addTo(total, executable.optionalBuffer(cotangentName(names[i]))));
+    changes.forEach((total, i) => addTo(total, executable.optionalBuffer(secondOrderName(names[i]))));
     return {
       next: of('nextCotangent', 'dNextCotangent'),
       z: of('zCotangent', 'dZCotangent'),

@@ -5,7 +5,7 @@ import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
 import {interpret} from '../routine/interpret.js';
-import {programPart} from '../routine/parts.js';
+import {programCallee} from '../routine/callees.js';
 import {div, element, mul, RoutineBuilder, sub} from '../routine/routine.js';
 import type {InteriorCotangent} from './gradient.js';
 import type {ParameterCotangents} from './parameter-cotangents.js';
@@ -57,22 +57,22 @@ export class DensePull {
     implicit: boolean,
   ) {
     this.inside = executable.has('inside') ? executable.program('inside') : undefined;
-    this.theta = executable.find('theta');
-    this.cotangent = executable.find('denseCotangent');
-    this.next = executable.find('next');
+    this.theta = executable.optionalBuffer('theta');
+    this.cotangent = executable.optionalBuffer('denseCotangent');
+    this.next = executable.optionalBuffer('next');
     const ofX = executable.buffer('denseXCotangent');
     const ofZ = implicit ? executable.buffer('denseZCotangent') : undefined;
-    const ofInside = executable.find('denseInsideCotangent');
+    const ofInside = executable.optionalBuffer('denseInsideCotangent');
     this.xCotangent = new Float64Array(ofX.length);
     this.zCotangent = ofZ && new Float64Array(ofZ.length);
     this.insideCotangent = ofInside && new Float64Array(ofInside.length);
     const b = new RoutineBuilder(2);
     const [h, theta] = [b.parameter(0), b.parameter(1)];
     emitDensePull(b, {
-      pullDense: programPart(executable, 'pullDense'),
+      pullDense: programCallee(executable, 'pullDense'),
       sum: {run: () => cotangents.add('pullDense')},
       added: pairs([
-        [executable.find('denseNextCotangent'), endCotangent],
+        [executable.optionalBuffer('denseNextCotangent'), endCotangent],
         [ofX, this.xCotangent],
         [ofZ, this.zCotangent],
         [ofInside, this.insideCotangent],
@@ -80,7 +80,7 @@ export class DensePull {
     });
     // The saved time is a constant: θ = (time − t)/h.
     const [ofT, ofH, ofTheta] = (['denseTCotangent', 'denseHCotangent', 'denseThetaCotangent'] as const).map(name =>
-      executable.find(name),
+      executable.optionalBuffer(name),
     );
     if (ofT !== undefined && ofH !== undefined && ofTheta !== undefined) {
       b.increment(element(this.tCotangent), sub(element(ofT), div(element(ofTheta), h)));

@@ -50,7 +50,7 @@ export function throughDerived(context: Context, cotangents: readonly Float64Arr
   loadParameters(executable, context);
   setCotangents(context, executable, cotangents, cotangentName);
   executable.run('pullDerived');
-  own.forEach((cotangent, i) => addTo(cotangent, executable.find(cotangentName(`p.${i}`))));
+  own.forEach((cotangent, i) => addTo(cotangent, executable.optionalBuffer(cotangentName(`p.${i}`))));
   return own;
 }
 
@@ -67,18 +67,18 @@ export function secondOrderThroughDerived(
   setCotangents(context, executable, cotangents, cotangentName);
   setCotangents(context, executable, turns, secondOrderName);
   executable.run('secondOrderDerived');
-  own.forEach((turn, i) => addTo(turn, executable.find(secondOrderName(`p.${i}`))));
+  own.forEach((turn, i) => addTo(turn, executable.optionalBuffer(secondOrderName(`p.${i}`))));
   return own;
 }
 
 /** Sets the directions of the parameters, and of the derived values what follows from them. */
 export function setDirections(context: Context, executable: StepExecutable, directions: Directions): void {
-  directions.parameters.forEach((dp, i) => executable.find(directionName(`p.${i}`))?.set(dp));
+  directions.parameters.forEach((dp, i) => executable.optionalBuffer(directionName(`p.${i}`))?.set(dp));
   const push = loadSequential(context, directions);
   if (push === undefined) return;
   push.run('pushDerived');
   for (const {node} of context.compiled.derived.parameters)
-    executable.find(directionName(node))?.set(push.buffer(directionName(node)));
+    executable.optionalBuffer(directionName(node))?.set(push.buffer(directionName(node)));
 }
 
 function loadSequential(
@@ -88,7 +88,7 @@ function loadSequential(
   const executable = context.compiled.secondOrderDerived(count);
   if (executable === undefined) return undefined;
   loadParameters(executable, context);
-  parameters.forEach((dp, i) => executable.find(directionName(`p.${i}`))?.set(dp));
+  parameters.forEach((dp, i) => executable.optionalBuffer(directionName(`p.${i}`))?.set(dp));
   return executable;
 }
 
@@ -101,5 +101,5 @@ function setCotangents(
   const first = context.parameterValues.length;
   parameterNames(context)
     .slice(first)
-    .forEach((of, j) => executable.find(name(of))?.set(cotangents[first + j]));
+    .forEach((of, j) => executable.optionalBuffer(name(of))?.set(cotangents[first + j]));
 }

@@ -2,7 +2,7 @@
  * Steps pulled back, as routines (lib/routine): one; or many whose rows lie in one array, of a grid or each of its own
  * length.
  */
-import type {Element, Local, MoveKernels, Part, Routine, Value} from '../routine/routine.js';
+import type {Element, Local, MoveKernels, Callee, Routine, Value} from '../routine/routine.js';
 import {
   add,
   and,
@@ -26,21 +26,21 @@ export interface PullOperations {
   /** Absent: an explicit scheme. */
   readonly unknown?:
     | {
-        readonly pullUnknown: Part;
+        readonly pullUnknown: Callee;
         /** Whether the step behind has left zCotangent where both have one length. */
-        readonly chainsPulls: Part | boolean;
+        readonly chainsPulls: Callee | boolean;
         /** What dense output asks of the unknown, in addition to the step's end. */
         readonly fromDense?: {readonly zCotangent: Float64Array; readonly more: Float64Array} | undefined;
         /** Solves Jᵀw = zCotangent; its argument is the row. */
-        readonly solve: Part;
+        readonly solve: Callee;
         /** Set where w lacks something below its last digit, of which the step is pulled back too. */
         readonly hasLowPart: Element;
-        readonly pullLowPart: Part;
+        readonly pullLowPart: Callee;
       }
     | undefined;
-  readonly pullStep: Part;
+  readonly pullStep: Callee;
   /** Sums up the parameters' cotangents, where the program does not. */
-  readonly sum?: Part | undefined;
+  readonly sum?: Callee | undefined;
 }
 
 /** What texts of pulls call in JavaScript. */
@@ -129,9 +129,9 @@ export function batchedPullRoutine(parts: PullOperations, room: PullArrays): Rou
 
 /** What the pull of a state within a step consists of, its θ and its cotangent being set. */
 export interface DenseParts {
-  readonly pullDense: Part;
+  readonly pullDense: Callee;
   /** Sums up the parameters' cotangents, where the program does not. */
-  readonly sum?: Part | undefined;
+  readonly sum?: Callee | undefined;
   /** Cotangents that the program gives, and what they are added to. */
   readonly added: readonly {readonly from: Float64Array; readonly to: Float64Array}[];
 }
@@ -175,7 +175,7 @@ export interface TimedRoom {
 /** States within steps. */
 interface TimedDense extends DenseParts {
   /** Is run once for a step. */
-  readonly inside?: Part | undefined;
+  readonly inside?: Callee | undefined;
   readonly next?: Float64Array | undefined;
   readonly theta?: Float64Array | undefined;
   readonly cotangent?: Float64Array | undefined;

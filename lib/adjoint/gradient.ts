@@ -87,7 +87,7 @@ export function pullRows(
   together?: BatchedPull,
 ): TransitionPull {
   // In the programs' own memory, where they read it.
-  const xCotangent = executable.find('nextCotangent')?.fill(0) ?? new Float64Array(traced.state.size);
+  const xCotangent = executable.optionalBuffer('nextCotangent')?.fill(0) ?? new Float64Array(traced.state.size);
   return {
     executable,
     xCotangent,

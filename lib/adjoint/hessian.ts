@@ -82,7 +82,7 @@ export class SecondOrderPull {
     this.changes = zeroCotangents(context, count);
     const jacobian = jacobianFactor(context, executable);
     const buffers = stepBuffers(executable);
-    const find = (name: BufferName): Float64Array | undefined => executable.find(name);
+    const find = (name: BufferName): Float64Array | undefined => executable.optionalBuffer(name);
     const [nextCotangent, dNextCotangent, dxIn, dz, zCotangent, w, dw] = (
       ['nextCotangent', 'dNextCotangent', 'dx', 'dz', 'zCotangent', 'w', 'dw'] as const
     ).map(find);

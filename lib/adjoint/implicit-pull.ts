@@ -3,7 +3,7 @@
  * converged z. One transposed solve and one vector–Jacobian product per step.
  */
 import {interpret} from '../routine/interpret.js';
-import {programPart, valuePart} from '../routine/parts.js';
+import {programCallee, hostFunction} from '../routine/callees.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
@@ -66,14 +66,14 @@ export class GridPull implements Puller {
     private readonly jacobian: JacobianFactor | undefined,
   ) {
     this.buffers = stepBuffers(executable);
-    this.nextCotangent = executable.find('nextCotangent');
-    this.zCotangent = executable.find('zCotangent');
+    this.nextCotangent = executable.optionalBuffer('nextCotangent');
+    this.zCotangent = executable.optionalBuffer('zCotangent');
     // The end of a step and its beginning share one where they are of one size.
-    this.result = executable.find('xCotangent') ?? executable.buffer('nextCotangent');
+    this.result = executable.optionalBuffer('xCotangent') ?? executable.buffer('nextCotangent');
     const key = cotangents.untouched ? 'untouched' : 'summed';
     let texts = routineCache.get(executable);
     if (texts === undefined) {
-      const fromDense = executable.find('denseZCotangent')?.slice();
+      const fromDense = executable.optionalBuffer('denseZCotangent')?.slice();
       routineCache.set(executable, (texts = {host: {owner: this}, fromDense, calls: {}}));
     }
     [this.host, this.fromDense] = [texts.host, texts.fromDense];
@@ -121,13 +121,13 @@ export class GridPull implements Puller {
    */
   operations(host: PullHost, carriesOn?: boolean): PullOperations {
     const {executable, jacobian, context, buffers, cotangents, zCotangent: b, fromDense: more} = this;
-    const x = executable.find('w');
+    const x = executable.optionalBuffer('w');
     let carries: boolean | undefined;
     return {
       h: buffers.h,
       unknown: jacobian && {
-        pullUnknown: programPart(executable, 'pullUnknown'),
-        chainsPulls: carriesOn ?? valuePart(() => ((carries ??= context.compiled.chainsPulls) ? 1 : 0)),
+        pullUnknown: programCallee(executable, 'pullUnknown'),
+        chainsPulls: carriesOn ?? hostFunction(() => ((carries ??= context.compiled.chainsPulls) ? 1 : 0)),
         fromDense: b && more && {zCotangent: b, more},
         solve:
           b === undefined || x === undefined
@@ -136,7 +136,7 @@ export class GridPull implements Puller {
         hasLowPart: jacobian.hasLowPart,
         pullLowPart: {run: () => host.owner.pullLowPart()},
       },
-      pullStep: programPart(executable, 'pullStep'),
+      pullStep: programCallee(executable, 'pullStep'),
       sum: cotangents.untouched ? undefined : {run: () => host.owner.sum()},
     };
   }
@@ -153,12 +153,12 @@ export class GridPull implements Puller {
   /** The step is linear in its cotangents: those of the rest of w are added. */
   pullLowPart(): void {
     const {executable, jacobian, cotangents, result, nextCotangent, zCotangent} = this;
-    const times = (['tCotangent', 'hCotangent'] as const).map(name => executable.find(name));
+    const times = (['tCotangent', 'hCotangent'] as const).map(name => executable.optionalBuffer(name));
     const sums = [result, zCotangent, ...times];
     const own = sums.map(sum => sum?.slice());
     nextCotangent?.fill(0);
-    executable.find('insideCotangent')?.fill(0);
-    if (jacobian?.lowPart !== undefined) executable.find('w')?.set(jacobian.lowPart);
+    executable.optionalBuffer('insideCotangent')?.fill(0);
+    if (jacobian?.lowPart !== undefined) executable.optionalBuffer('w')?.set(jacobian.lowPart);
     executable.run('pullStep');
     cotangents.add();
     sums.forEach((sum, i) => addTo(sum, own[i]));

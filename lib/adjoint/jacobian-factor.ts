@@ -5,9 +5,9 @@
 import type {TransposedSolve} from '../engine/engine.js';
 import {routinesOf} from '../engine/routines.js';
 import type {Analysis, Factor} from '../linear/index.js';
-import {LOSING, lostDigits, Rows, wholeOf, type LostDigits} from '../linear/index.js';
+import {MAX_AMPLIFICATION, errorAmplification, RowMonitor, wholeOf, type ErrorAmplification} from '../linear/index.js';
 import {linearFailure} from '../newton/linear-failure.js';
-import type {Element, Part} from '../routine/routine.js';
+import type {Element, Callee} from '../routine/routine.js';
 import {element} from '../routine/routine.js';
 import type {Push} from '../wasm/writer.js';
 import {stepError} from '../step/failed-step.js';
@@ -24,8 +24,9 @@ import {stepBuffers} from './record.js';
 export type ResidualFunction = () => Float64Array;
 
 /**
- * Solves are in the executable's buffers. Where the Jacobian keeps too few digits (linear/lost-digits.ts) they are
- * refined as Newton's iteration refines the step, by what the step's own functions say is left; then b is overwritten.
+ * Solves are in the executable's buffers. Where the Jacobian keeps too few digits (linear/error-amplification.ts) they
+ * are refined as Newton's iteration refines the step, by what the step's own functions say is left; then b is
+ * overwritten.
  */
 export interface JacobianFactor {
   /** Evaluates J where the executable's buffers say, or its variant at a guess, and factors it. */
@@ -47,7 +48,7 @@ export interface JacobianFactor {
    * `solveTransposed` as a part of routines, of (row).
    * @param general solves in JavaScript, where the matrix is to be measured or is not one for the kernels
    */
-  transposedCallee(b: Float64Array, x: Float64Array, general: (row: number) => void): Part;
+  transposedCallee(b: Float64Array, x: Float64Array, general: (row: number) => void): Callee;
   /** For another sweep: what was measured along the last one is not to be relied on. */
   restart(): void;
 }
@@ -73,7 +74,7 @@ const maxCorrections = 4;
 const frames = new WeakMap<StepExecutable, Float64Array>();
 
 function frameOf(executable: StepExecutable): Float64Array {
-  let frame = executable.find('sweepFrame') ?? frames.get(executable);
+  let frame = executable.optionalBuffer('sweepFrame') ?? frames.get(executable);
   if (frame === undefined) frames.set(executable, (frame = new Float64Array(sweepFrameSize)));
   return frame;
 }
@@ -97,8 +98,8 @@ class SweepFactor implements JacobianFactor {
   private readonly constantFactor: ConstantFactor | undefined;
   private readonly h: Float64Array;
   private readonly size: number;
-  private amplification: LostDigits | undefined;
-  private rowMonitor: Rows | undefined;
+  private amplification: ErrorAmplification | undefined;
+  private rowMonitor: RowMonitor | undefined;
   /** Places `ahead` to `lowPart`; in the programs' memory where a text may be compiled there. */
   private readonly frame: Float64Array;
   private due = false;
@@ -121,7 +122,7 @@ class SweepFactor implements JacobianFactor {
     this.evaluate = executable.program('jacobian');
     this.analysis = analysis;
     this.frame = inText ? frameOf(executable).fill(0) : new Float64Array(sweepFrameSize);
-    const h = executable.find('h');
+    const h = executable.optionalBuffer('h');
     this.h = h ?? new Float64Array(1);
     this.constantFactor = this.isConstant ? new ConstantFactor(h) : undefined;
     this.size = analysis.n;
@@ -152,7 +153,7 @@ class SweepFactor implements JacobianFactor {
       throw stepError({
         ...linearFailure(error),
         scheme,
-        t: executable.find('t')?.[0],
+        t: executable.optionalBuffer('t')?.[0],
         h,
         history: [],
         worst: [],
@@ -230,14 +231,14 @@ class SweepFactor implements JacobianFactor {
     return element(this.frame, rest);
   }
 
-  transposedCallee(b: Float64Array, x: Float64Array, general: (row: number) => void): Part {
+  transposedCallee(b: Float64Array, x: Float64Array, general: (row: number) => void): Callee {
     const {executable, analysis, frame, isConstant} = this;
     return {
       run: general,
       write: (w, given) => {
         const routines = routinesOf(executable);
         const factor = isConstant ? undefined : routines?.factor(analysis);
-        const growth = executable.find('growth');
+        const growth = executable.optionalBuffer('growth');
         const otherwise = w.call(general, given);
         if (routines === undefined || factor === undefined || growth === undefined) return otherwise;
         const {n, band} = factor;
@@ -254,7 +255,7 @@ class SweepFactor implements JacobianFactor {
               passed();
             }),
           );
-        const length = executable.find('h') === undefined ? w.number(0) : w.load(w.int(this.h.byteOffset));
+        const length = executable.optionalBuffer('h') === undefined ? w.number(0) : w.load(w.int(this.h.byteOffset));
         const mayPass = w.op(
           'i32.and',
           w.op('f64.gt', number(stepsUntilCheck), w.number(1)),
@@ -326,9 +327,9 @@ class SweepFactor implements JacobianFactor {
     this.due = this.losesDigits = false;
     if (compiled.matrices.jacobian === undefined) return;
     const {pattern} = compiled.matrices.jacobian;
-    (this.rowMonitor ??= new Rows(pattern, this.executable.find('growth'))).remember(values);
+    (this.rowMonitor ??= new RowMonitor(pattern, this.executable.optionalBuffer('growth'))).remember(values);
     if (compiled.isSingle) return;
-    const lost = (this.amplification ??= lostDigits(pattern));
+    const lost = (this.amplification ??= errorAmplification(pattern));
     if (lost.isDominant(values)) return;
     const whole = wholeOf(factor);
     const extended = whole.n > size;
@@ -337,7 +338,7 @@ class SweepFactor implements JacobianFactor {
     lost.right(values, from, transposed);
     if (transposed) whole.solveTransposed(from, to);
     else whole.solve(from, to);
-    this.losesDigits = lost.growth(to, transposed) > LOSING;
+    this.losesDigits = lost.amplification(to, transposed) > MAX_AMPLIFICATION;
     if (!extended) b.set(right);
   }
 
@@ -381,7 +382,7 @@ class SweepFactor implements JacobianFactor {
   ): Float64Array {
     const {size} = this;
     const left = new Float64Array(count * size);
-    const w = product.find('w');
+    const w = product.optionalBuffer('w');
     const made = product.buffer('JTw');
     for (let d = 0; d < count; d++) {
       w?.set(x.subarray(d * size, (d + 1) * size));
@@ -395,7 +396,7 @@ class SweepFactor implements JacobianFactor {
   private productAt(record: StepRecord, k: number): StepExecutable<'transposedProduct'> | undefined {
     const {context, executable} = this;
     if (this.products === undefined) {
-      const whole = executable.find('x') !== undefined || executable.find('z') !== undefined;
+      const whole = executable.optionalBuffer('x') !== undefined || executable.optionalBuffer('z') !== undefined;
       this.products = whole ? context.compiled.fullProduct : context.compiled.storedProduct;
       if (this.products === undefined) return undefined;
       loadParameters(this.products, context);

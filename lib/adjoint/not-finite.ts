@@ -52,7 +52,8 @@ export function finiteWatch(context: StepContext): TransitionWatch {
   const names = parameterNames(context);
   return (n, t, xCotangent, executable) => {
     const row = notFinite(xCotangent);
-    const parameter = row >= 0 ? -1 : names.findIndex(name => notFinite(executable.find(cotangentName(name))) >= 0);
+    const parameter =
+      row >= 0 ? -1 : names.findIndex(name => notFinite(executable.optionalBuffer(cotangentName(name))) >= 0);
     if (row < 0 && parameter < 0) return;
     const [name, value] =
       row >= 0

@@ -66,7 +66,7 @@ export class ParameterCotangents {
       sources.set(
         key,
         (found = parameterNames(this.context).map(name =>
-          executable.find(apart ? parameterCotangent(program, name) : cotangentName(name)),
+          executable.optionalBuffer(apart ? parameterCotangent(program, name) : cotangentName(name)),
         )),
       );
     return found;

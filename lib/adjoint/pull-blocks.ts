@@ -32,7 +32,7 @@ export class PullBlocks {
     executable: StepExecutable<AdjointProgram>,
     steps: PulledSteps,
   ): PullBlocks | undefined {
-    const [room, cotangent] = [executable.find('block'), executable.find('nextCotangent')];
+    const [room, cotangent] = [executable.optionalBuffer('block'), executable.optionalBuffer('nextCotangent')];
     const {size} = context.traced.state;
     const width = rowHeaderSize + context.compiled.storage.size;
     if (routinesOf(executable) === undefined || room === undefined || cotangent?.length !== size) return undefined;
@@ -69,7 +69,7 @@ export class PullBlocks {
           t,
           kept,
           cotangent,
-          result: executable.find('xCotangent'),
+          result: executable.optionalBuffer('xCotangent'),
           ends: this.ends,
           kernels: routines.vectors,
         }),

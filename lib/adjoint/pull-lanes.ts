@@ -126,7 +126,7 @@ class LanePull implements LaneGradients {
     const cotangents = new ParameterCotangents(context, executable, context.compiled.canAccumulate, true);
     const steps = new GridPull(context, executable, cotangents, undefined);
     const within = executable.has('pullDense') ? new Within(executable, cotangents, xCotangent, step.lanes) : undefined;
-    const insideCotangent = executable.find('insideCotangent');
+    const insideCotangent = executable.optionalBuffer('insideCotangent');
     const begun: Begun[] = [];
     const waiting = round.order.map(order => [...order]);
     const places = waiting.map(order => this.lastOf(order));

@@ -221,10 +221,10 @@ export interface StepBuffers {
 /** Programs that read what is kept of a step read no x, and those that read layers no z. */
 export function stepBuffers(executable: StepExecutable): StepBuffers {
   return {
-    t: executable.find('t'),
-    h: executable.find('h'),
-    x: executable.find('x') ?? executable.find('kept'),
-    z: executable.find('z') ?? executable.find('layers'),
+    t: executable.optionalBuffer('t'),
+    h: executable.optionalBuffer('h'),
+    x: executable.optionalBuffer('x') ?? executable.optionalBuffer('kept'),
+    z: executable.optionalBuffer('z') ?? executable.optionalBuffer('layers'),
   };
 }
 

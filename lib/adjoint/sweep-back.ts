@@ -166,7 +166,7 @@ function directAdjointIfValid(
   const executable = context.compiled.directAdjoint;
   loadParameters(executable, context);
   record.load(0, stepBuffers(executable));
-  executable.find('nextCotangent')?.set(xCotangent);
+  executable.optionalBuffer('nextCotangent')?.set(xCotangent);
   executable.run('pullUnknown');
   const isZero = executable.buffer('zCotangent').every(cotangent => cotangent === 0);
   return isZero ? executable : undefined;

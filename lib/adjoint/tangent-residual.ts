@@ -32,7 +32,7 @@ export class TangentResidual {
     this.residual = () => {
       const executable = (this.executable ??= this.compile(context, count, 'dh' in tangents, directions));
       this.record?.load(this.k, stepBuffers(executable));
-      for (const [name, values] of entries) if (values !== undefined) executable.find(name)?.set(values);
+      for (const [name, values] of entries) if (values !== undefined) executable.optionalBuffer(name)?.set(values);
       executable.run('tangentLeft');
       return executable.buffer('left');
     };

@@ -22,9 +22,9 @@ export function stepPush(context: StepContext, directions: Directions): Push {
   setDirections(context, executable, directions);
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
-  const dxIn = executable.find('dx');
-  const dz = executable.find('dz');
-  const rhs = executable.find('rhs');
+  const dxIn = executable.optionalBuffer('dx');
+  const dz = executable.optionalBuffer('dz');
+  const rhs = executable.optionalBuffer('rhs');
   const pushResidual = jacobian === undefined ? undefined : executable.program('pushResidual');
   const pushUpdate = executable.program('pushUpdate');
   const dNext = executable.buffer('dNext');

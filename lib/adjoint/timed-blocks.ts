@@ -6,7 +6,7 @@
 import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';
 import {compile} from '../routine/compile.js';
-import {programPart} from '../routine/parts.js';
+import {programCallee} from '../routine/callees.js';
 import {adaptiveBlockSteps} from '../step/adaptive-block-layout.js';
 import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
@@ -32,7 +32,7 @@ export class TimedBlocks implements BatchedPull {
    */
   static of(executable: StepExecutable<HistoryAdjointProgram>, xCotangent: Float64Array): TimedBlocks | undefined {
     const routines = routinesOf(executable);
-    const [rows, nextCotangent] = [executable.find('block'), executable.find('nextCotangent')];
+    const [rows, nextCotangent] = [executable.optionalBuffer('block'), executable.optionalBuffer('nextCotangent')];
     const {length: size} = xCotangent;
     if (routines === undefined || rows === undefined || nextCotangent?.length !== size) return undefined;
     const call = routines.once('timed', () => {
@@ -97,14 +97,14 @@ export function timedPulls(
   {memory, vectors}: Routines,
   {sum, ...arrays}: TimedArrays,
 ): Pull {
-  const find = (name: BufferName): Float64Array | undefined => executable.find(name);
+  const find = (name: BufferName): Float64Array | undefined => executable.optionalBuffer(name);
   const layers = find('layers');
   const cotangent = executable.buffer('nextCotangent');
   const {length: size} = cotangent;
   const insideCotangent = find('insideCotangent');
   const dense = (): TimedRoom['dense'] => ({
-    inside: executable.has('inside') ? programPart(executable, 'inside') : undefined,
-    pullDense: programPart(executable, 'pullDense'),
+    inside: executable.has('inside') ? programCallee(executable, 'inside') : undefined,
+    pullDense: programCallee(executable, 'pullDense'),
     next: find('next'),
     theta: find('theta'),
     cotangent: find('denseCotangent'),
@@ -115,7 +115,7 @@ export function timedPulls(
       [find('denseInsideCotangent'), insideCotangent],
     ]),
   });
-  const parts = {h: find('h'), pullStep: programPart(executable, 'pullStep')};
+  const parts = {h: find('h'), pullStep: programCallee(executable, 'pullStep')};
   return compile(
     timedPullsRoutine(parts, {
       ...arrays,

@@ -153,7 +153,7 @@ export class TimedPull implements TransitionPull {
     if (times !== undefined)
       for (const [saved, moment] of history.movingSaves)
         this.momentCotangents[moment] += toUserTime(context.traced, times[saved]);
-    this.eventCotangent = this.executable.find('eCotangent');
+    this.eventCotangent = this.executable.optionalBuffer('eCotangent');
     if (context.storage === undefined && context.compiled.runsInBlocks && history.eventTimes.length === 0)
       this.batched = TimedBlocks.of(this.executable, this.xCotangent);
   }
@@ -209,17 +209,17 @@ export class TimedPull implements TransitionPull {
     const forward = historyForward(context);
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
-    forward.find('next')?.set(this.end);
+    forward.optionalBuffer('next')?.set(this.end);
     prepareDense(forward);
     return noted.map(({record: i, event, theta, grazingThreshold}) => {
       const [t, h] = [history.t[n], history.h[n]];
-      forward.find('theta')?.fill(theta);
+      forward.optionalBuffer('theta')?.fill(theta);
       forward.run('watch');
       const rate = crossingRate(context, forward.buffer('dg')[event] / h, grazingThreshold, t + theta * h, event);
       const mu = happenedCotangents[i] / rate;
       forward.run('dense');
-      executable.find('x')?.set(forward.buffer('D'));
-      executable.find('t')?.fill(t + theta * h);
+      executable.optionalBuffer('x')?.set(forward.buffer('D'));
+      executable.optionalBuffer('t')?.fill(t + theta * h);
       eventCotangent.fill(0);
       eventCotangent[event] = 1;
       executable.run('pullEvents');
@@ -248,8 +248,8 @@ export class TimedPull implements TransitionPull {
     const at = history.t[n] + history.h[n];
     eventCotangent.fill(0);
     eventCotangent[event] = 1;
-    executable.find('x')?.set(this.end);
-    executable.find('t')?.fill(at);
+    executable.optionalBuffer('x')?.set(this.end);
+    executable.optionalBuffer('t')?.fill(at);
     executable.run('pullEvents');
     const slope = executable.buffer('eXCotangent');
     const mu =
@@ -276,7 +276,7 @@ export class TimedPull implements TransitionPull {
     const given = forward.buffer('given').slice();
     this.restarting ??= this.restartingStep();
     const restarted = this.restarting.step.pull(this.restart(given, t, h).record, 0, xCotangent);
-    executable.find('givenCotangent')?.set(xCotangent.subarray(0, given.length));
+    executable.optionalBuffer('givenCotangent')?.set(xCotangent.subarray(0, given.length));
     record.load(k, stepBuffers(executable));
     executable.run(`pullJump.${event}`);
     this.cotangents.add(`pullJump.${event}`);

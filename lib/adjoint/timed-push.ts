@@ -45,16 +45,16 @@ class StepTangents {
     setDirections(context, this.executable, directions);
     this.jacobian = jacobianFactor(context, this.executable);
     if (this.jacobian !== undefined)
-      this.dz = this.executable.find('dz') ?? new Float64Array(count * traced.unknown.size);
+      this.dz = this.executable.optionalBuffer('dz') ?? new Float64Array(count * traced.unknown.size);
   }
 
   set(name: BufferName, values: Float64Array): void {
-    this.executable.find(name)?.set(values);
+    this.executable.optionalBuffer(name)?.set(values);
   }
 
   /** Adds s times a vector to direction d of the tangents of what dense output reads inside the step. */
   addInside(d: number, vector: Float64Array, s: number): void {
-    const tangents = this.executable.find('dInside');
+    const tangents = this.executable.optionalBuffer('dInside');
     if (tangents !== undefined)
       for (let i = 0; i < vector.length; i++) tangents[d * vector.length + i] += s * vector[i];
   }
@@ -72,7 +72,12 @@ class StepTangents {
       this.remainder ??= new TangentResidual(
         this.context,
         directions.count,
-        {dx: executable.find('dx'), dt: executable.find('dt'), dh: executable.find('dh'), dz},
+        {
+          dx: executable.optionalBuffer('dx'),
+          dt: executable.optionalBuffer('dt'),
+          dh: executable.optionalBuffer('dh'),
+          dz,
+        },
         directions,
       );
       this.remainder.setStep(record, k);
@@ -219,8 +224,8 @@ export class TimedPush implements TransitionPush {
   /** e_x ẋ + e_t for ẋ the derivative of the step's end by its length. */
   private eventRate(event: number, dNext: Float64Array, at: number): number {
     const pull = historyAdjoint(this.context);
-    pull.find('x')?.set(this.end);
-    pull.find('t')?.fill(at);
+    pull.optionalBuffer('x')?.set(this.end);
+    pull.optionalBuffer('t')?.fill(at);
     const cotangent = pull.buffer('eCotangent');
     cotangent.fill(0);
     cotangent[event] = 1;
@@ -257,7 +262,7 @@ export class TimedPush implements TransitionPush {
     // The saved time is a constant: θ = (time − t)/h.
     const at = (theta: number): Float64Array => {
       for (let d = 0; d < count; d++) dtheta[d] = -(dt[d] + theta * dh[d]) / history.h[n];
-      executable.find('theta')?.fill(theta);
+      executable.optionalBuffer('theta')?.fill(theta);
       step.set('dtheta', dtheta);
       executable.run('pushDense');
       return executable.buffer('dD');
@@ -286,9 +291,9 @@ export class TimedPush implements TransitionPush {
     const forward = historyForward(context);
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
-    forward.find('next')?.set(this.end);
+    forward.optionalBuffer('next')?.set(this.end);
     prepareDense(forward);
-    forward.find('theta')?.fill(theta);
+    forward.optionalBuffer('theta')?.fill(theta);
     forward.run('watch');
     const rate = crossingRate(context, forward.buffer('dg')[event] / h, grazingThreshold, t + theta * h, event);
     forward.run('dense');

@@ -36,7 +36,7 @@ export function timedStep(
   cotangents: ParameterCotangents,
 ): TimedStep {
   const steps = new GridPull(context, executable, cotangents, jacobianFactor(context, executable, true));
-  const inside = executable.find('insideCotangent');
+  const inside = executable.optionalBuffer('insideCotangent');
   const [t, h] = (['tCotangent', 'hCotangent'] as const).map(name => executable.buffer(name));
   const set = (to: Float64Array | undefined, from: Float64Array | undefined): void => {
     if (from === undefined) to?.fill(0);
@@ -70,7 +70,7 @@ export function lengthDerivative(
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const dNext = executable.buffer('dNextH');
-  const dInside = executable.find('dInsideH');
+  const dInside = executable.optionalBuffer('dInsideH');
   const dz = jacobian === undefined ? undefined : executable.buffer('dzH');
   const rhs = jacobian === undefined ? undefined : executable.buffer('rhsH');
   const remainder = new TangentResidual(context, 1, {dh: Float64Array.of(1), dz});

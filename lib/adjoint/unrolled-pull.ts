@@ -49,7 +49,7 @@ function unrolledPull(
   const defectOf = context.traced.functions.defect === undefined ? undefined : guessDefects(context);
   const zCotangent = new Float64Array(context.traced.unknown.size);
   const total = new Float64Array(context.traced.state.size);
-  const w = executable.find('w');
+  const w = executable.optionalBuffer('w');
   const collect = (): void => {
     const xCotangent = executable.buffer('xCotangent');
     for (let i = 0; i < total.length; i++) total[i] += xCotangent[i];
@@ -63,8 +63,8 @@ function unrolledPull(
     for (let i = 0; i < w.length; i++) w[i] *= -length;
   };
   const pullIteration = ({z, delta, length}: IterationRecord): void => {
-    executable.find('z')?.set(z);
-    executable.find('delta')?.set(delta);
+    executable.optionalBuffer('z')?.set(z);
+    executable.optionalBuffer('delta')?.set(delta);
     solve(undefined, length);
     executable.run('pullIteration');
     const moved = executable.buffer('zCotangent');
@@ -73,9 +73,9 @@ function unrolledPull(
   };
   /** The first iteration from a guess with its own residual: F₀ is a function of x alone, the guess within it. */
   const pullFirst = (record: StepRecord, k: number, {z, delta}: IterationRecord): void => {
-    executable.find('z')?.set(z);
-    executable.find('delta')?.set(delta);
-    if (defectOf !== undefined) executable.find('defect')?.set(defectOf(record, k));
+    executable.optionalBuffer('z')?.set(z);
+    executable.optionalBuffer('delta')?.set(delta);
+    if (defectOf !== undefined) executable.optionalBuffer('defect')?.set(defectOf(record, k));
     solve('startJacobian', 1);
     executable.run('pullFirst');
     collect();
@@ -84,7 +84,7 @@ function unrolledPull(
     const iterations = record.iterations[k];
     total.fill(0);
     record.load(k, buffers);
-    executable.find('nextCotangent')?.set(xCotangent);
+    executable.optionalBuffer('nextCotangent')?.set(xCotangent);
     executable.run('pullUnknown');
     zCotangent.set(executable.buffer('zCotangent'));
     executable.run('pullUpdate');
@@ -93,7 +93,7 @@ function unrolledPull(
       if (iterations[i].first) pullFirst(record, k, iterations[i]);
       else pullIteration(iterations[i]);
     }
-    executable.find('zCotangent')?.set(zCotangent);
+    executable.optionalBuffer('zCotangent')?.set(zCotangent);
     executable.run('pullGuess');
     collect();
     xCotangent.set(total);

@@ -53,7 +53,7 @@ function sizeOf(programs: Programs): Size {
 
 export const automatic: Engine = {
   ...wasm,
-  instead: interpreter,
+  fallback: interpreter,
   compile(programs: Programs, options?: CompileOptions): Executable {
     const {nodes, elements, work} = sizeOf(programs);
     const call = interpreting * nodes + operation * (elements + work);
@@ -89,13 +89,13 @@ export const automatic: Engine = {
       });
     }
     const executable = room.holding(functions);
-    const {has, program, run, buffer, find, factorization, transposedSolve} = executable;
+    const {has, program, run, buffer, optionalBuffer, factorization, transposedSolve} = executable;
     const tiered: Executable & Partial<Pick<WasmExecutable, 'routines'>> = {
       has,
       program,
       run,
       buffer,
-      find,
+      optionalBuffer,
       factorization,
       transposedSolve,
       get vectors() {

@@ -20,11 +20,11 @@ export interface Engine {
    * Sums with numbers of its buffers are made in double precision, though `epsilon` may be larger; absent: as `epsilon`
    * says.
    */
-  readonly addsInDouble?: boolean;
+  readonly accumulatesInDouble?: boolean;
   /** @throws MemoryError 'out-of-memory' if the programs do not fit */
   compile(programs: Programs, options?: CompileOptions): Executable;
   /** The engine that runs programs that do not fit into this one, with the same bits. */
-  readonly instead?: Engine;
+  readonly fallback?: Engine;
   /**
    * An engine of the same results whose executables lie in one memory, so that one routine (routines.ts) may call
    * programs of all of them: of what is compiled before the first is used. undefined where there is no such memory.
@@ -34,7 +34,7 @@ export interface Engine {
    * Numbers that programs exchange go to a device and back: values are not precomputed once per run or step, nor kept
    * for a gradient.
    */
-  readonly distant?: boolean;
+  readonly remote?: boolean;
 }
 
 /** A name that tells engines apart, for what is compiled and kept: two may be called the same. */
@@ -66,7 +66,7 @@ export interface Executable<Program extends string = string, Buffer extends stri
   /** The buffer of a required input or output, row-major; the same array for the executable's whole life. */
   buffer(name: Buffer): Float64Array;
   /** The buffer of an optional input or output; undefined if no program has it. */
-  find(name: Buffer): Float64Array | undefined;
+  optionalBuffer(name: Buffer): Float64Array | undefined;
   /** Whether there is a program of this name. */
   has(program: Program): boolean;
   /** Runs one program: reads its inputs' buffers, writes its outputs'. Allocates nothing. */
@@ -91,7 +91,7 @@ export interface Executable<Program extends string = string, Buffer extends stri
 
 /**
  * x = A⁻ᵀb for the matrix with these values, which is solved with once. True where every pivot is so large beside its
- * row (`KEEPING`) that elimination has lost no digits; false where that was not looked at, or is not so.
+ * row (`SAFE_PIVOT_RATIO`) that elimination has lost no digits; false where that was not looked at, or is not so.
  */
 export type TransposedSolve = (values: Float64Array, b: Float64Array, x: Float64Array) => boolean;
 
@@ -127,7 +127,7 @@ export function plainExecutable(
   const program = (name: string): (() => void) => named(programs, 'program', name);
   return {
     buffer: name => named(buffers, 'buffer', name),
-    find: name => buffers.get(name),
+    optionalBuffer: name => buffers.get(name),
     has: name => programs.has(name),
     run: name => program(name)(),
     program,

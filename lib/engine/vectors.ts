@@ -10,7 +10,7 @@ export interface Vectors {
   /** max |xᵢ|/unitᵢ; 0/0 is 0, ∞ where a number is not one. */
   largestRatio(x: Float64Array, unit: Float64Array): number;
   /** weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|); returns the largest |xᵢ|/weightsᵢ, as above. */
-  weigh(
+  computeWeights(
     weights: Float64Array,
     z: Float64Array,
     base: Float64Array,
@@ -19,9 +19,9 @@ export interface Vectors {
     relative: number,
   ): number;
   /** base ← z, and z ← z − delta. */
-  depart(z: Float64Array, base: Float64Array, delta: Float64Array): void;
+  saveAndStep(z: Float64Array, base: Float64Array, delta: Float64Array): void;
   /** z = base − s·delta; base may be z. */
-  advance(z: Float64Array, base: Float64Array, delta: Float64Array, s: number): void;
+  axpy(z: Float64Array, base: Float64Array, delta: Float64Array, s: number): void;
   /** to ← from */
   copy(to: Float64Array, from: Float64Array): void;
 }
@@ -49,18 +49,18 @@ export const plainVectors: Vectors = {
     }
     return worst;
   },
-  weigh(weights, z, base, x, absolute, relative) {
+  computeWeights(weights, z, base, x, absolute, relative) {
     for (let i = 0; i < weights.length; i++)
       weights[i] = absolute + relative * Math.max(Math.abs(z[i]), Math.abs(base[i]));
     return this.largestRatio(x, weights);
   },
-  depart(z, base, delta) {
+  saveAndStep(z, base, delta) {
     for (let i = 0; i < z.length; i++) {
       base[i] = z[i];
       z[i] -= delta[i];
     }
   },
-  advance(z, base, delta, s) {
+  axpy(z, base, delta, s) {
     for (let i = 0; i < z.length; i++) z[i] = base[i] - s * delta[i];
   },
   copy(to, from) {

@@ -12,7 +12,7 @@ import {either, guarded, transposed} from './masks.js';
 import type {Node} from './node.js';
 import {isOp, topological} from './node.js';
 import {primitiveOf} from './primitives/index.js';
-import {substitute} from './substitute.js';
+import {replaceNodes} from './replace-nodes.js';
 
 /** Tangents of the outputs along the tangents given for some nodes; undefined stands for zero, in the seeds too. */
 export function pushforward(
@@ -46,7 +46,7 @@ export function pushforward(
   const present = raw.filter(tangent => tangent !== undefined);
   const safe = guarded(raw, dependents(present, back.keys()), topological(present), new Set<Node>(back.keys()));
   if (safe.every((tangent, i) => tangent === raw[i])) return tangents;
-  const done = substitute(
+  const done = replaceNodes(
     safe.map((tangent, i) => orZeros(tangent, outputs[i])),
     back,
   );

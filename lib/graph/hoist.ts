@@ -2,12 +2,12 @@
  * Splits a program in two: the part that depends on no changing input, which runs once, and the rest. The first part
  * passes its results to the second through named buffers, so any engine can run the pair by compiling both together.
  * The cost of storing is not considered here: some values are computed once for all (engine/wasm), others are selected
- * afterwards (step/interpolant.ts). ahead.ts weighs the cost of storing against that of computing.
+ * afterwards (step/interpolant.ts). minimum-cut-precomputation.ts weighs the cost of storing against that of computing.
  */
 import {input} from './build.js';
 import type {Graph, Node} from './node.js';
 import {isOp, topological} from './node.js';
-import {substitute} from './simplify.js';
+import {replaceNodes} from './simplify.js';
 
 export interface Hoisted {
   /** Runs whenever an input that is not among the changing ones was set; its outputs are inputs of `each`. */
@@ -46,7 +46,7 @@ export function hoist(graph: Graph, changing: ReadonlySet<string>, prefix = 'hoi
 
   const between = [...boundary].map(([node, buffer]) => ({name: buffer.attributes.name, node}));
   const buffers = [...boundary.values()];
-  const rest = substitute(outputs, boundary);
+  const rest = replaceNodes(outputs, boundary);
   const used = new Set(topological(rest));
   return {
     before: {inputs: graph.inputs.filter(node => !changing.has(node.attributes.name)), outputs: between},

@@ -7,7 +7,7 @@
 import {input, scalar, select} from './build.js';
 import type {Node} from './node.js';
 import {topological} from './node.js';
-import {substitute} from './simplify.js';
+import {replaceNodes} from './simplify.js';
 
 /** 1 where that form is asked for, else 0. Inputs left standing are buffers of zeros: the value itself. */
 const inJacobian = input('inJacobian', [], 'bool');
@@ -23,7 +23,7 @@ export function modelled(value: Node, blocks: Node, model: Node = blocks): Node 
 
 export function settled(outputs: readonly Node[], form: Form): Node[] {
   const bit = (on: boolean): Node => scalar(on ? 1 : 0, 'bool');
-  return substitute(
+  return replaceNodes(
     outputs,
     new Map([
       [inJacobian, bit(form !== 'value')],

@@ -8,7 +8,7 @@ import {isOp, topological} from './node.js';
 import {Interned} from './interned.js';
 import {primitiveOf} from './primitives/index.js';
 
-export {substitute} from './substitute.js';
+export {replaceNodes} from './replace-nodes.js';
 
 /** A folded constant may be stored only up to this many elements beyond its operands': folding must
  * save work, not trade a small table for a large one. 4096 doubles fit a first-level cache. */

@@ -63,15 +63,15 @@ function instantOf(prepared: RunContext, y: Float64Array, t: number): Instant | 
   if (traced.functions.rightHandSide === undefined || n > largest) return undefined;
   const forward = compiled.forward(linear);
   loadParameters(forward, context);
-  const [x, shift] = [forward.find('x'), forward.find('shift')];
+  const [x, shift] = [forward.optionalBuffer('x'), forward.optionalBuffer('shift')];
   const given = y.subarray(0, n);
   x?.set(given);
-  forward.find('t')?.fill(t);
+  forward.optionalBuffer('t')?.fill(t);
   shift?.fill(0);
   // Before the others, whose numbers are those that stay.
   const elsewhere = massElsewhere(prepared, forward, given, t);
   x?.set(given);
-  forward.find('t')?.fill(t);
+  forward.optionalBuffer('t')?.fill(t);
   forward.run('checks');
   const along = (v: ArrayLike<number>): Float64Array => {
     shift?.set(v);
@@ -101,8 +101,8 @@ function massElsewhere(
 ): Dense {
   const n = given.length;
   const extent = given.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
-  forward.find('x')?.set(given.map((value, i) => value + displaced * extent * Math.sin(i + 1)));
-  forward.find('t')?.fill(t + h0);
+  forward.optionalBuffer('x')?.set(given.map((value, i) => value + displaced * extent * Math.sin(i + 1)));
+  forward.optionalBuffer('t')?.fill(t + h0);
   forward.run('checks');
   const mass = forward.buffer('mass');
   if (mass.length === n * n && n > 1) return {rows: n, columns: n, values: mass.slice()};

@@ -30,7 +30,13 @@ export class ContactBorders {
     if (traced.functions.touching === undefined) return undefined;
     const forward = executable();
     const run = forward.program('touching');
-    return new ContactBorders(run, forward.buffer('touching'), forward.buffer('x'), forward.find('t'), coordinates);
+    return new ContactBorders(
+      run,
+      forward.buffer('touching'),
+      forward.buffer('x'),
+      forward.optionalBuffer('t'),
+      coordinates,
+    );
   }
 
   get rows(): number {

@@ -89,7 +89,7 @@ export class ContactForces {
     counters: Counters,
   ): ContactForces | undefined {
     const [relaxation, proximity, anchor] = (['relaxation', 'proximity', 'anchor'] as const).map(name =>
-      forward.find(name),
+      forward.optionalBuffer(name),
     );
     const {state, unknown} = prepared.traced;
     const [last, next] = [state.block('lambda'), unknown.block('lambda')];
@@ -108,7 +108,7 @@ export class ContactForces {
       anchor,
       offsets,
       forward.program('guess'),
-      forward.find('h'),
+      forward.optionalBuffer('h'),
       system,
       iteration,
       prepared,

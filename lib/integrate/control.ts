@@ -16,7 +16,7 @@ import {
   shown,
 } from '../checks.js';
 import {sameShape, sizeOf} from '../graph/node.js';
-import type {OwnBlock} from '../system/equations.js';
+import type {UserBlock} from '../system/equations.js';
 import type {Numeric} from '../system/numeric.js';
 import {isNumeric, readNumeric} from '../system/numeric.js';
 
@@ -189,7 +189,7 @@ function readShares(given: ControllerShares): Required<ControllerShares> {
 }
 
 /** The absolute tolerance of every component of the user's blocks. */
-export function absoluteTolerances({atol, rtol}: StepControl, own: readonly OwnBlock[]): Float64Array {
+export function absoluteTolerances({atol, rtol}: StepControl, own: readonly UserBlock[]): Float64Array {
   const byBlock = isNumeric(atol) ? undefined : (atol as {readonly [name: string]: Numeric | undefined});
   const unknown = Object.keys(byBlock ?? {}).find(name => !own.some(block => block.name === name));
   if (unknown !== undefined)

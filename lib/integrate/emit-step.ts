@@ -1,5 +1,5 @@
 /** Steps as routines (lib/routine): one attempt at a step, and many steps of a grid. */
-import type {MoveKernels, Part, Routine, Value} from '../routine/routine.js';
+import type {MoveKernels, Callee, Routine, Value} from '../routine/routine.js';
 import {add, element, greater, isSet, less, notEqual, place, RoutineBuilder} from '../routine/routine.js';
 import {rowHeaderSize} from '../step/block-layout.js';
 
@@ -9,10 +9,10 @@ export interface StepOperations {
   readonly h?: Float64Array | undefined;
   /** Writes how the unknown is found; gives the number of a status of Newton's method. Absent: an explicit scheme. */
   readonly solve?: ((b: RoutineBuilder) => Value) | undefined;
-  readonly update: Part;
-  readonly largestNext: Part;
+  readonly update: Callee;
+  readonly largestNext: Callee;
   /** What is made of a step once its end is finite: an estimate of its error. */
-  readonly after?: Part | undefined;
+  readonly after?: Callee | undefined;
 }
 
 /** The number of an attempt whose end is not finite; smaller ones are those of Newton's method. */

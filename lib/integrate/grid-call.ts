@@ -68,7 +68,7 @@ export function gridCall(given: RunContext, room: MemoryArena, memory: number): 
   const bind = (): RunCall | undefined => {
     const {grid, saved} = prepared.options;
     const [forwards, backwards] = [routinesOf(forward), routinesOf(adjoint)];
-    const cotangent = adjoint.find('nextCotangent');
+    const cotangent = adjoint.optionalBuffer('nextCotangent');
     if (forwards === undefined || backwards === undefined || cotangent?.length !== size) return undefined;
     const [rows, states, cotangents, made] = asked.map(array => array());
     for (let n = 0; n < steps; n++) {
@@ -100,7 +100,7 @@ export function gridCall(given: RunContext, room: MemoryArena, memory: number): 
         t,
         kept,
         cotangent,
-        result: adjoint.find('xCotangent'),
+        result: adjoint.optionalBuffer('xCotangent'),
         ends: cotangents.subarray(size),
         kernels: backwards.vectors,
       }),
@@ -116,7 +116,7 @@ export function gridCall(given: RunContext, room: MemoryArena, memory: number): 
     });
     const begin = start.bind();
     const x = forward.buffer('x');
-    const sums = parameterList(known.parameterValues.length).map(name => adjoint.find(cotangentName(name)));
+    const sums = parameterList(known.parameterValues.length).map(name => adjoint.optionalBuffer(cotangentName(name)));
     const first = saved[0] === 0 ? 0 : 1;
     const last = cotangents.subarray(steps * size);
     return {

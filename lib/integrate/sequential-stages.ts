@@ -190,9 +190,9 @@ export class SequentialStages implements SequentialSystem {
     this.jacobianCost = compiled.matrices.relativeCost(linear, which);
     this.buffers = {
       x: executable.buffer('x'),
-      last: executable.find('lastUnknown'),
-      ahead: executable.find('lastTheta'),
-      ratio: executable.find('lengthRatio'),
+      last: executable.optionalBuffer('lastUnknown'),
+      ahead: executable.optionalBuffer('lastTheta'),
+      ratio: executable.optionalBuffer('lengthRatio'),
     };
     const effects = traced.errorInfo?.stageErrorEffects ?? {};
     this.tolerated = traced.state.schemeBlocks.flatMap(({name, offset}) =>

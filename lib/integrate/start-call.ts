@@ -41,18 +41,24 @@ export function startCall(prepared: RunContext, room: MemoryArena): {readonly bi
   const bind = (): StartCall => {
     const given = askedGiven();
     for (const executable of [forward, adjoint]) {
-      executable.find('t')?.fill(t0);
-      executable.find('h')?.fill(h0);
+      executable.optionalBuffer('t')?.fill(t0);
+      executable.optionalBuffer('h')?.fill(h0);
     }
     const next = forward.buffer('next');
-    const sums = parameterList(prepared.parameterValues.length).map(name => adjoint.find(cotangentName(name)));
-    const [x, pulledX, nextCotangent] = [forward.find('x'), adjoint.find('x'), adjoint.find('nextCotangent')];
+    const sums = parameterList(prepared.parameterValues.length).map(name =>
+      adjoint.optionalBuffer(cotangentName(name)),
+    );
+    const [x, pulledX, nextCotangent] = [
+      forward.optionalBuffer('x'),
+      adjoint.optionalBuffer('x'),
+      adjoint.optionalBuffer('nextCotangent'),
+    ];
     const [update, pullStep] = [forward.program('update'), adjoint.program('pullStep')];
     return {
       executables: [forward, adjoint],
       given,
       next,
-      initial: adjoint.find('xCotangent') ?? adjoint.buffer('nextCotangent'),
+      initial: adjoint.optionalBuffer('xCotangent') ?? adjoint.buffer('nextCotangent'),
       sums,
       run() {
         x?.set(given);

@@ -50,32 +50,32 @@ export function startRun(
   loadParameters(forward, context);
   if (resumed) {
     forward.run('checks');
-    checkDelays(prepared, forward.find('delays'));
-    checkPast(prepared, forward.find('delays'));
-    checkSeed(forward.find('seed'));
+    checkDelays(prepared, forward.optionalBuffer('delays'));
+    checkPast(prepared, forward.optionalBuffer('delays'));
+    checkSeed(forward.optionalBuffer('seed'));
     return goingOn(prepared);
   }
-  forward.find('x')?.set(initialValues);
-  forward.find('t')?.fill(t0);
-  forward.find('h')?.fill(h0);
+  forward.optionalBuffer('x')?.set(initialValues);
+  forward.optionalBuffer('t')?.fill(t0);
+  forward.optionalBuffer('h')?.fill(h0);
   if (
     traced.functions.rightHandSide === undefined
     && [mass, positions, kinematics, delays, seed].some(one => one !== undefined)
   )
     forward.run('checks');
-  if (traced.functions.rightHandSide === undefined) checkMass(prepared, forward.find('mass'));
+  if (traced.functions.rightHandSide === undefined) checkMass(prepared, forward.optionalBuffer('mass'));
   else if (jump !== 'taken' && traced.isEquilibrium !== true) {
     checkAlgebraic(prepared, initialValues, t0);
-    forward.find('x')?.set(initialValues);
+    forward.optionalBuffer('x')?.set(initialValues);
   }
-  checkCoefficients(traced, forward.find('coefficients'));
-  checkDelays(prepared, forward.find('delays'));
-  checkSeed(forward.find('seed'));
+  checkCoefficients(traced, forward.optionalBuffer('coefficients'));
+  checkDelays(prepared, forward.optionalBuffer('delays'));
+  checkSeed(forward.optionalBuffer('seed'));
   const project = prepared.options.consistent === 'project';
   if (kinematics !== undefined) checkKinematics(prepared, forward.buffer('kinematics'), project);
   if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.isEquilibrium !== true) {
     checkConstraints(prepared, gapsIn(forward), jump === undefined ? undefined : gapsBefore(context, jump));
-    forward.find('x')?.set(initialValues);
+    forward.optionalBuffer('x')?.set(initialValues);
   }
   const residuals = counters.residualEvaluations;
   const {z, h} = !compiled.implicit ? {z: undefined, h: h0} : solve(context, counters);
@@ -122,7 +122,7 @@ function solve(context: RunContext, counters: Counters): {readonly z: Float64Arr
   const forward = context.compiled.forward(linear);
   const most = traced.usesTrialStep === true ? deepestHalving : 0;
   for (let halvings = 0, h = h0; ; halvings++, h /= 2) {
-    forward.find('h')?.fill(h);
+    forward.optionalBuffer('h')?.fill(h);
     forward.run('guess');
     const status = iteration.solve();
     if (status === 'converged') return {z: system.z, h};
@@ -173,7 +173,7 @@ interface Gaps {
 const gapsIn = (forward: ForwardExecutable): Gaps => ({
   positions: forward.buffer('positions').slice(),
   velocities: forward.buffer('velocities').slice(),
-  depths: forward.find('depths')?.slice() ?? new Float64Array(0),
+  depths: forward.optionalBuffer('depths')?.slice() ?? new Float64Array(0),
 });
 
 /** The largest of each. */
@@ -182,7 +182,7 @@ type Drift = {readonly [name in keyof Gaps]: number};
 /** How far the constraints had drifted before a jump. */
 function gapsBefore({compiled, linear}: RunContext, before: Float64Array): Drift {
   const forward = compiled.forward(linear);
-  forward.find('x')?.set(before);
+  forward.optionalBuffer('x')?.set(before);
   forward.run('checks');
   const {positions, velocities, depths} = gapsIn(forward);
   return {
@@ -267,8 +267,8 @@ export function contradiction(
   const forward = context.compiled.forward(context.linear);
   if (context.traced.functions.positions === undefined) return undefined;
   loadParameters(forward, context);
-  forward.find('x')?.set(x.subarray(0, prepared.start.traced.inputs.x.size));
-  forward.find('t')?.fill(clock);
+  forward.optionalBuffer('x')?.set(x.subarray(0, prepared.start.traced.inputs.x.size));
+  forward.optionalBuffer('t')?.fill(clock);
   forward.run('checks');
   const worst = worstGap(forward.buffer('positions'), x.subarray(0, prepared.coordinates));
   if (worst === undefined) return undefined;
@@ -302,12 +302,12 @@ export function requireScaledRows(prepared: RunContext): void {
   if (traced.functions.positions === undefined) return;
   const forward = compiled.forward(linear);
   loadParameters(forward, context);
-  forward.find('t')?.fill(t0);
+  forward.optionalBuffer('t')?.fill(t0);
   const gapsAt = (share: number): Float64Array => {
     const extent = Math.max(1, plainVectors.largest(initialValues.subarray(0, coordinates)));
     // Directions without a symmetry that a gap could be blind to.
     forward
-      .find('x')
+      .optionalBuffer('x')
       ?.set(initialValues.map((value, i) => (i < coordinates ? value + share * extent * Math.sin(i + 1) : value)));
     forward.run('checks');
     return forward.buffer('positions').slice();

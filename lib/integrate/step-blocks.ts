@@ -12,7 +12,7 @@ import {stepsRoutine} from './emit-step.js';
 import type {RunContext} from './run-context.js';
 
 /** What is recorded of a step: nothing, what `keep` leaves of it, or its state and unknown. */
-export type Recorded = 'nothing' | 'kept' | 'whole';
+export type RecordedParts = 'nothing' | 'kept' | 'whole';
 
 /** (count, 1 to keep the states at the ends) → 0, or the status of a step that failed */
 export type Take = (count: number, ends: number) => number;
@@ -21,12 +21,12 @@ export type Take = (count: number, ends: number) => number;
 export function recordedArrays(
   {compiled}: Pick<RunContext, 'compiled'>,
   forward: ForwardExecutable,
-  recorded: Recorded,
+  recorded: RecordedParts,
 ): Float64Array[] {
   if (recorded === 'nothing') return [];
   const names =
     recorded === 'kept' ? (['kept'] as const) : (['x', ...(compiled.implicit ? ['z' as const] : [])] as const);
-  return names.flatMap(name => forward.find(name) ?? []);
+  return names.flatMap(name => forward.optionalBuffer(name) ?? []);
 }
 
 export class StepBlocks {
@@ -47,12 +47,12 @@ export class StepBlocks {
   static of(
     prepared: RunContext,
     forward: ForwardExecutable,
-    recorded: Recorded,
+    recorded: RecordedParts,
     key: string,
     parts: () => StepOperations,
   ): StepBlocks | undefined {
     const routines = routinesOf(forward);
-    const [room, taken] = [forward.find('block'), forward.find('taken')];
+    const [room, taken] = [forward.optionalBuffer('block'), forward.optionalBuffer('taken')];
     if (routines === undefined || room === undefined || taken === undefined) return undefined;
     const {size} = prepared.traced.state;
     const arrays = recordedArrays(prepared, forward, recorded);

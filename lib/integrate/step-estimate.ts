@@ -21,7 +21,7 @@ export class StepEstimate {
     this.values = forward.buffer('E');
     if (traced.functions.filter === undefined) return;
     this.evaluate = forward.program('estimate');
-    this.shift = forward.find('shift');
+    this.shift = forward.optionalBuffer('shift');
     const refactor = forward.factorization(compiled.matrices.analysis(auto(), solverKey(auto()), 'filter'));
     const evaluateMatrix = forward.program('filter');
     const matrix = forward.buffer('filterJ');

@@ -9,8 +9,8 @@ import {
   type NonlinearSystem,
   type NewtonRoutine,
 } from '../newton/index.js';
-import {programPart, VectorParts} from '../routine/parts.js';
-import type {Element, Local, Part, RoutineBuilder} from '../routine/routine.js';
+import {programCallee, VectorCallees} from '../routine/callees.js';
+import type {Element, Local, Callee, RoutineBuilder} from '../routine/routine.js';
 import {abs, div, element, greater, less, max, mul} from '../routine/routine.js';
 import type {CompiledStep, ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
@@ -56,7 +56,7 @@ export class StepSystem implements NonlinearSystem {
   readonly hasApproximateJacobian: boolean;
   readonly expensiveJacobian: boolean;
   readonly evaluateResidual: () => void;
-  readonly residualCallee: Part;
+  readonly residualCallee: Callee;
   readonly evaluateFirstResidual?: () => void;
   readonly pattern: Pattern;
   readonly compiled: NonNullable<NonlinearSystem['compiled']>;
@@ -90,11 +90,11 @@ export class StepSystem implements NonlinearSystem {
     this.pattern = matrix.pattern;
     this.hasApproximateJacobian = traced.functions.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');
-    this.residualCallee = programPart(this.forward, 'residual');
+    this.residualCallee = programCallee(this.forward, 'residual');
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
     this.residual = this.forward.buffer('R');
-    this.data = this.forward.find('x');
+    this.data = this.forward.optionalBuffer('x');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
     this.expensiveJacobian = isJacobianExpensive(prepared);
@@ -111,7 +111,7 @@ export class StepSystem implements NonlinearSystem {
       for (const {offset, size: count} of blocks) this.multipliers.are.fill(1, offset, offset + count);
     }
     this.startsApart = traced.functions.defect !== undefined;
-    if (steady) this.kept = new ConstantFactor(this.forward.find('h'));
+    if (steady) this.kept = new ConstantFactor(this.forward.optionalBuffer('h'));
     this.refactor = this.forward.factorization(compiled.matrices.analysis(linear, solverKey(linear), 'matrix'), steady);
     this.jacobianChecked = compiled.matrices.isChecked('matrix');
     if (!steady && !this.hasApproximateJacobian && !isMatrixFree(linear) && traced.functions.frozen === undefined) {
@@ -175,7 +175,7 @@ export class StepSystem implements NonlinearSystem {
 
   scaleRows(weights: Float64Array, scale: Float64Array): boolean {
     // Intermediate values have no tolerances.
-    if (!this.matrixAtHand || this.pattern.own !== undefined) return false;
+    if (!this.matrixAtHand || this.pattern.schurSize !== undefined) return false;
     const {rowPointers, columns} = this.pattern;
     const {values} = this;
     for (let row = 0; row < scale.length; row++) {
@@ -195,11 +195,11 @@ export class StepSystem implements NonlinearSystem {
   readonly emitTypicalSizes = (b: RoutineBuilder, to: Float64Array, system: () => NonlinearSystem): void => {
     const {data, z, forward} = this;
     const {state, unknown} = this.prepared.traced;
-    const all = new VectorParts(forward.vectors, () => routinesOf(forward)?.vectors);
+    const all = new VectorCallees(forward.vectors, () => routinesOf(forward)?.vectors);
     const largest = (values: Float64Array, {offset, size}: Pick<Block, 'offset' | 'size'>): Local =>
       b.result(all.largest(values.subarray(offset, offset + size)));
     const whole = b.result(all.largest(z));
-    const h = forward.find('h');
+    const h = forward.optionalBuffer('h');
     const length = h === undefined ? 0 : abs(element(h));
     for (const block of unknown.blocks) {
       if (block.isMultiplier === true) continue;
@@ -263,10 +263,10 @@ export class StepSystem implements NonlinearSystem {
   private bindProducts(solver: MatrixFreeSolver, prepared: RunContext): () => Factor {
     const {products} = prepared.compiled;
     loadParameters(products, prepared);
-    const direction = products.find('direction');
+    const direction = products.optionalBuffer('direction');
     const shared = (['x', 'z', 't', 'h'] as const).flatMap(name => {
-      const to = products.find(name);
-      const from = this.forward.find(name);
+      const to = products.optionalBuffer(name);
+      const from = this.forward.optionalBuffer(name);
       return to === undefined || from === undefined ? [] : [{to, from}];
     });
     const run =
@@ -324,7 +324,7 @@ class CompiledFactor implements CompiledFactorization {
     private readonly flags: {readonly tries: Element; readonly general: Element; readonly count: Element},
   ) {}
 
-  factor(general: Part): Part {
+  factor(general: Callee): Callee {
     const {forward, flags} = this;
     return this.direct(general, (w, factor, otherwise) => () => {
       const at = ({array, index}: Element): number => array.byteOffset + 8 * (index as number);
@@ -344,7 +344,7 @@ class CompiledFactor implements CompiledFactorization {
     });
   }
 
-  solve(general: Part, to: Float64Array): Part {
+  solve(general: Callee, to: Float64Array): Callee {
     const {forward, flags} = this;
     return this.direct(general, (w, factor, otherwise) => () => {
       const {array, index} = flags.general;
@@ -355,7 +355,7 @@ class CompiledFactor implements CompiledFactorization {
     });
   }
 
-  scaleRows(general: Part, weights: Float64Array, scale: Float64Array): Part {
+  scaleRows(general: Callee, weights: Float64Array, scale: Float64Array): Callee {
     const {forward} = this;
     return this.direct(general, (w, {n, band}) => () => {
       const rows = routinesOf(forward)?.kernels.rowScales;
@@ -364,7 +364,10 @@ class CompiledFactor implements CompiledFactorization {
   }
 
   /** A part that is written with the factor where there is one when a routine is compiled. */
-  private direct(general: Part, write: (w: RoutineWriter, factor: RoutineFactor, otherwise: () => void) => Push): Part {
+  private direct(
+    general: Callee,
+    write: (w: RoutineWriter, factor: RoutineFactor, otherwise: () => void) => Push,
+  ): Callee {
     return {
       run: general.run,
       write: (w, given) => {

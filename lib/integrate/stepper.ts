@@ -18,8 +18,8 @@ import {
 } from '../newton/index.js';
 import {compile} from '../routine/compile.js';
 import {interpret} from '../routine/interpret.js';
-import type {Part, Routine} from '../routine/routine.js';
-import {programPart, valuePart, VectorParts} from '../routine/parts.js';
+import type {Callee, Routine} from '../routine/routine.js';
+import {programCallee, hostFunction, VectorCallees} from '../routine/callees.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {ForwardExecutable} from '../step/compiled.js';
 import {solverKey} from '../step/solvers.js';
@@ -31,7 +31,7 @@ import {noCounts} from './counters.js';
 import {stepError} from '../step/failed-step.js';
 import type {NewtonWarmStart} from './run-state.js';
 import type {RunContext} from './run-context.js';
-import type {Recorded} from './step-blocks.js';
+import type {RecordedParts} from './step-blocks.js';
 import {StepBlocks} from './step-blocks.js';
 import type {StepOperations} from './emit-step.js';
 import {attemptRoutine, nonFiniteEnd} from './emit-step.js';
@@ -204,15 +204,15 @@ export class Stepper {
     this.state = forward.buffer('x');
     this.state.set(start);
     this.next = forward.buffer('next');
-    this.activations = forward.find('layers');
+    this.activations = forward.optionalBuffer('layers');
     this.storeProgram = prepared.storage === 'narrow' && whole !== undefined ? 'keep' : undefined;
     this.update = this.storeProgram !== undefined && !compiled.implicit ? this.storeProgram : 'update';
-    this.stored = forward.find('kept') ?? emptyArray;
-    this.interpolant = forward.find('inside');
-    this.stiffness = forward.find('stiffness');
+    this.stored = forward.optionalBuffer('kept') ?? emptyArray;
+    this.interpolant = forward.optionalBuffer('inside');
+    this.stiffness = forward.optionalBuffer('stiffness');
     this.errors = StepEstimate.of(prepared, forward);
-    this.t = forward.find('t');
-    this.h = forward.find('h');
+    this.t = forward.optionalBuffer('t');
+    this.h = forward.optionalBuffer('h');
     if (compiled.implicit && whole !== undefined) {
       this.system = new StepSystem(prepared);
       const hasMultipliers = prepared.traced.state.block('lambda') !== undefined;
@@ -244,7 +244,7 @@ export class Stepper {
   get maxBatch(): number {
     const {batchable, prepared, record, storeProgram} = this;
     if (batchable === undefined) return 0;
-    const recorded: Recorded = record === undefined ? 'nothing' : storeProgram === undefined ? 'whole' : 'kept';
+    const recorded: RecordedParts = record === undefined ? 'nothing' : storeProgram === undefined ? 'whole' : 'kept';
     this.blocks ??= StepBlocks.of(prepared, batchable, recorded, this.key, () =>
       this.operations(recorded === 'kept', this.routines.host),
     );
@@ -379,15 +379,15 @@ export class Stepper {
    */
   operations(narrow: boolean, host: StepHost = {owner: this}): StepOperations {
     const {forward, system, simplified, contacts, errors, next} = this;
-    const program = programPart(forward, narrow ? 'keep' : this.update);
-    const all = new VectorParts(forward.vectors, () => routinesOf(forward)?.vectors);
-    const solvedBy = (find: () => NewtonStatus | undefined): Part =>
-      valuePart(() => newtonStatuses.indexOf(find() ?? 'newton-diverged'));
+    const program = programCallee(forward, narrow ? 'keep' : this.update);
+    const all = new VectorCallees(forward.vectors, () => routinesOf(forward)?.vectors);
+    const solvedBy = (find: () => NewtonStatus | undefined): Callee =>
+      hostFunction(() => newtonStatuses.indexOf(find() ?? 'newton-diverged'));
     const solve = ((): StepOperations['solve'] => {
       if (simplified !== undefined) return b => b.result(solvedBy(() => host.owner.simplified?.solve()));
       if (system === undefined) return undefined;
       return b => {
-        b.call(programPart(forward, 'guess'));
+        b.call(programCallee(forward, 'guess'));
         if (contacts !== undefined) return b.result(solvedBy(() => host.owner.contacts?.find(host.owner.state)));
         return this.iteration.emit(b, {
           get iteration() {

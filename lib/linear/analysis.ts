@@ -1,7 +1,7 @@
 /** An analysis from its parts: the symbolic half of a solver, which makes factors. */
 import type {Analysis, CompiledMethod, Factor} from './solver.js';
 
-/** See `Analysis.history`. */
+/** See `Analysis.pivotState`. */
 export interface Learned {
   recall(): unknown;
   restore(history: unknown): void;
@@ -35,11 +35,11 @@ export class FactorAnalysis<F extends Factor = Factor> implements Analysis {
     return typeof kind === 'string' ? kind : kind();
   }
 
-  get history(): unknown {
+  get pivotState(): unknown {
     return this.parts.learned?.recall();
   }
 
-  set history(history: unknown) {
+  set pivotState(history: unknown) {
     this.parts.learned?.restore(history);
   }
 
@@ -56,8 +56,8 @@ export class FactorAnalysis<F extends Factor = Factor> implements Analysis {
 
 /** The history of another analysis, for one that is made of it. */
 export const learnedOf = (analysis: Analysis): Learned => ({
-  recall: () => analysis.history,
+  recall: () => analysis.pivotState,
   restore(history) {
-    if ('history' in analysis) analysis.history = history;
+    if ('history' in analysis) analysis.pivotState = history;
   },
 });

@@ -63,7 +63,7 @@ function choose(pattern: Pattern): Analysis {
   const dense = analyzeDenseLu(pattern);
   if (pattern.dense || n <= TINY) return dense;
   // Predicted work is that of AᵀA, three times too much. Chains of 45 joints: 9 to 15 µs a body, as bands 25 to 39.
-  if (pattern.own !== undefined) return analyzeLu(pattern);
+  if (pattern.schurSize !== undefined) return analyzeLu(pattern);
   const band = analyzeBand(pattern);
   if (band.kind === 'tridiagonal') return band;
   const sparse = analyzeSparse(pattern);
@@ -102,9 +102,9 @@ function analyzeSparse(pattern: Pattern): SparseAnalysis {
       work,
       createFactor: () => new FallbackFactor(special(), () => analysis().createFactor(), took),
       learned: {
-        recall: () => general?.history,
+        recall: () => general?.pivotState,
         restore(history) {
-          if (history !== undefined || general !== undefined) analysis().history = history;
+          if (history !== undefined || general !== undefined) analysis().pivotState = history;
         },
       },
     }),

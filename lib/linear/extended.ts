@@ -1,7 +1,7 @@
 /**
- * A matrix that is given with intermediate unknowns: [A B; C D] stands for A − B D⁻¹ C (`Pattern.own`). The right-hand
- * side of D's rows is zero, and of the solution the first part is asked for; transposed, the same. All of it is
- * factored as one sparse matrix.
+ * A matrix that is given with intermediate unknowns: [A B; C D] stands for A − B D⁻¹ C (`Pattern.schurSize`). The
+ * right-hand side of D's rows is zero, and of the solution the first part is asked for; transposed, the same. All of it
+ * is factored as one sparse matrix.
  */
 import {SingularMatrixError} from '../errors.js';
 import {FactorAnalysis, learnedOf} from './analysis.js';
@@ -9,15 +9,15 @@ import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 
 /** As `solver.analyze`, of all patterns. */
 export function analyze(solver: LinearSolver, pattern: Pattern): Analysis {
-  const {own} = pattern;
+  const {schurSize} = pattern;
   const whole = solver.analyze(pattern);
-  if (own === undefined) return whole;
+  if (schurSize === undefined) return whole;
   return new FactorAnalysis({
     kind: () => whole.kind,
-    n: own,
+    n: schurSize,
     nonzeros: whole.nonzeros,
     work: whole.work,
-    createFactor: () => new ExtendedFactor(own, whole.createFactor()),
+    createFactor: () => new ExtendedFactor(schurSize, whole.createFactor()),
     learned: learnedOf(whole),
   });
 }

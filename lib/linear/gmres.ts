@@ -13,7 +13,7 @@ import {
   type KrylovOptions,
   type KrylovSolver,
 } from './krylov.js';
-import {count} from '../checks.js';
+import {positiveInteger} from '../checks.js';
 import {EPSILON} from './solver.js';
 
 /** Options of `gmres`. */
@@ -25,7 +25,7 @@ export interface GmresOptions extends KrylovOptions {
 /** GMRES with restarts, for any matrix (Saad & Schultz 1986). */
 export function gmres(options: GmresOptions = {}): KrylovSolver {
   return krylovSolver('gmres', n => new Gmres(n, Math.min(Math.max(1, n), options.restart ?? 30)), options, {
-    restart: count,
+    restart: positiveInteger,
   });
 }
 

@@ -22,7 +22,7 @@ export {minres} from './minres.js';
 export {constraintCoupling} from './coupling.js';
 export {analyze, wholeOf} from './extended.js';
 export {CsrOperator, type Coupling, type Operator} from './operator.js';
-export {LOSING, lostDigits, Rows, type LostDigits} from './lost-digits.js';
+export {MAX_AMPLIFICATION, errorAmplification, RowMonitor, type ErrorAmplification} from './error-amplification.js';
 export {sparseLdlt, type LdltOptions} from './sparse-ldlt.js';
 export {sparseLu, type SparseLuOptions} from './sparse-lu.js';
 export {stagewise} from './stages.js';

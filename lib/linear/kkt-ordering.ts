@@ -10,7 +10,8 @@ import {inverse, type Graph} from './graph.js';
 import type {Pattern} from './solver.js';
 
 export function pairedOrdering(pattern: Pattern, graph: Graph, name: OrderingName): Int32Array {
-  if (pattern.weak !== undefined && pattern.weak.length > 0) return weakLast(graph, pattern.weak, name);
+  if (pattern.deferredPivots !== undefined && pattern.deferredPivots.length > 0)
+    return weakLast(graph, pattern.deferredPivots, name);
   const bare = rowsWithoutDiagonal(pattern);
   if (bare.length === 0) return ordering(graph, name);
   const isBare = new Set(bare);

@@ -6,8 +6,8 @@
  * has a name and a number.
  */
 import {OptionError, ShapeError, StiffgradError} from '../errors.js';
-import type {Checks} from '../checks.js';
-import {any, count, positive, refuseUnknownOptions} from '../checks.js';
+import type {OptionSchema} from '../checks.js';
+import {any, positiveInteger, positive, refuseUnknownOptions} from '../checks.js';
 import {FactorAnalysis} from './analysis.js';
 import {CsrOperator, type Coupling, type Operator} from './operator.js';
 import {withRecipe} from './recipe.js';
@@ -275,11 +275,11 @@ export function krylovSolver(
   name: string,
   method: (n: number) => KrylovMethod,
   options: KrylovOptions,
-  own: Checks = {},
+  own: OptionSchema = {},
 ): KrylovSolver {
   refuseUnknownOptions(
     options,
-    {tolerance: positive, maxIterations: count, preconditioner: any, ...own},
+    {tolerance: positive, maxIterations: positiveInteger, preconditioner: any, ...own},
     name,
     'bad-linear',
   );

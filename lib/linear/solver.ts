@@ -28,9 +28,9 @@ export interface Pattern {
   /** All n·n entries are present. */
   readonly dense: boolean;
   /** Rows whose diagonal may be next to nothing (multipliers of contacts): pivots only after their neighbours. */
-  readonly weak?: Int32Array | undefined;
+  readonly deferredPivots?: Int32Array | undefined;
   /** The first unknowns, which are asked for; the others are intermediate values (extended.ts). Default: all. */
-  readonly own?: number;
+  readonly schurSize?: number;
 }
 
 /** How linear systems are solved: a method by its name and its analysis of a pattern. */
@@ -70,7 +70,7 @@ export interface Analysis {
    * message can carry; undefined where that is nothing. Setting it takes up that state, and undefined the
    * first one: so a run gives the same bits whatever ran before it, and wherever.
    */
-  history?: unknown;
+  pivotState?: unknown;
 }
 
 /** A factored matrix. */

@@ -109,11 +109,11 @@ class Symbolic extends SupernodalAnalysis<SupernodalLdu> implements Learned {
   }
 
   recall(): unknown {
-    return this.scalarLu?.history;
+    return this.scalarLu?.pivotState;
   }
 
   restore(history: unknown): void {
-    if (history !== undefined || this.scalarLu !== undefined) this.scalar.history = history;
+    if (history !== undefined || this.scalarLu !== undefined) this.scalar.pivotState = history;
   }
 }
 

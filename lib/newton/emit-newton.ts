@@ -12,7 +12,7 @@
  *     else if the factor may be kept: Δ ← Δ'
  *     else: factor the Jacobian, solve J Δ = R
  */
-import type {Condition, Local, Part, RoutineBuilder, Value, Variable} from '../routine/routine.js';
+import type {Condition, Local, Callee, RoutineBuilder, Value, Variable} from '../routine/routine.js';
 import {
   add,
   and,
@@ -119,42 +119,42 @@ export interface NewtonSettings {
 /** What the emitted routine calls; `frame` is the array of `frameSlots`. */
 export interface NewtonOperations {
   readonly frame: Float64Array;
-  readonly residual: Part;
-  readonly firstResidual: Part;
+  readonly residual: Callee;
+  readonly firstResidual: Callee;
   /** Arguments: whether it is the first iteration. */
-  readonly factor: Part;
-  readonly solveDelta: Part;
-  readonly solveNext: Part;
-  readonly norm: Part;
-  readonly sumOfSquares: Part;
-  readonly largestResidual: Part;
-  readonly largestUnknown: Part;
+  readonly factor: Callee;
+  readonly solveDelta: Callee;
+  readonly solveNext: Callee;
+  readonly norm: Callee;
+  readonly sumOfSquares: Callee;
+  readonly largestResidual: Callee;
+  readonly largestUnknown: Callee;
   /** Arguments: absolute and relative tolerance. Returns the correction's size in units of the weights. */
-  readonly computeWeights: Part;
+  readonly computeWeights: Callee;
   /** Argument: −s. Adds s times the typical sizes to the weights. */
-  readonly addRoundoffFloor: Part;
+  readonly addRoundoffFloor: Callee;
   emitTypicalSizes(b: RoutineBuilder): void;
-  readonly deltaRatio: Part;
-  readonly nextRatio: Part;
-  readonly scaledResidual: Part;
-  readonly saveAndStep: Part;
-  readonly applyNext: Part;
-  readonly restoreBase: Part;
-  readonly shiftCorrection: Part;
+  readonly deltaRatio: Callee;
+  readonly nextRatio: Callee;
+  readonly scaledResidual: Callee;
+  readonly saveAndStep: Callee;
+  readonly applyNext: Callee;
+  readonly restoreBase: Callee;
+  readonly shiftCorrection: Callee;
   /** Arguments: the correction's size, and the norm of the first residual. */
-  readonly scaleRows: Part;
-  readonly resetRowScales: Part;
-  readonly isDeltaRoundoff: Part;
-  readonly isNextRoundoff: Part;
-  readonly restart: Part;
+  readonly scaleRows: Callee;
+  readonly resetRowScales: Callee;
+  readonly isDeltaRoundoff: Callee;
+  readonly isNextRoundoff: Callee;
+  readonly restart: Callee;
   /** Arguments: whether it is the first iteration, and the last. Returns the step length. */
-  readonly lineSearch: Part;
-  readonly observe: Part;
+  readonly lineSearch: Callee;
+  readonly observe: Callee;
   /** Arguments: the iteration, and the residual norm at its start. */
-  readonly recordNorm: Part;
-  readonly checkDescent: Part;
-  readonly trySwitchToJacobian: Part;
-  readonly revertToApproximation: Part;
+  readonly recordNorm: Callee;
+  readonly checkDescent: Callee;
+  readonly trySwitchToJacobian: Callee;
+  readonly revertToApproximation: Callee;
 }
 
 /** Emits the iteration into a routine. */

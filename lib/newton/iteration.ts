@@ -19,8 +19,8 @@ import type {StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
 import {dot} from '../linear/index.js';
 import {interpret} from '../routine/interpret.js';
-import {VectorParts, valuePart} from '../routine/parts.js';
-import type {Part, Value} from '../routine/routine.js';
+import {VectorCallees, hostFunction} from '../routine/callees.js';
+import type {Callee, Value} from '../routine/routine.js';
 import {element, RoutineBuilder} from '../routine/routine.js';
 import {linearFailure} from './linear-failure.js';
 import {nextForcing} from './forcing.js';
@@ -250,11 +250,11 @@ export class NewtonIteration {
     const {system, vectors, frame, delta, nextDelta, base} = this;
     const {z, residual, compiledFactorization} = system;
     const {weights, rowScale, typicalSizes} = this.tolerances.arrays;
-    const operations = new VectorParts(vectors, () => system.compiled?.kernels());
-    const flag = (run: () => boolean): Part => valuePart(() => (run() ? 1 : 0));
-    const factor: Part = {run: first => host.iteration.refactor(first === 1)};
-    const scaleRows: Part = {run: (size, first) => host.iteration.tolerances.scaleRows(size, first)};
-    const [solveDelta, solveNext] = [delta, nextDelta].map((x): Part => ({run: () => host.iteration.solveLinear(x)}));
+    const operations = new VectorCallees(vectors, () => system.compiled?.kernels());
+    const flag = (run: () => boolean): Callee => hostFunction(() => (run() ? 1 : 0));
+    const factor: Callee = {run: first => host.iteration.refactor(first === 1)};
+    const scaleRows: Callee = {run: (size, first) => host.iteration.tolerances.scaleRows(size, first)};
+    const [solveDelta, solveNext] = [delta, nextDelta].map((x): Callee => ({run: () => host.iteration.solveLinear(x)}));
     const [mayFactorCompiled, factoredInJs] = [
       element(frame, frameSlots.mayFactorCompiled),
       element(frame, frameSlots.factoredInJs),
@@ -270,18 +270,18 @@ export class NewtonIteration {
       factor: compiledFactor?.factor(factor) ?? factor,
       solveDelta: compiledFactor?.solve(solveDelta, delta) ?? solveDelta,
       solveNext: compiledFactor?.solve(solveNext, nextDelta) ?? solveNext,
-      norm: valuePart(() => norm(vectors, residual)),
+      norm: hostFunction(() => norm(vectors, residual)),
       sumOfSquares: operations.sumOfSquares(residual),
       largestResidual: operations.largest(residual),
       largestUnknown: operations.largest(z),
-      computeWeights: operations.weigh(weights, z, base, delta),
-      addRoundoffFloor: operations.advance(weights, weights, typicalSizes),
+      computeWeights: operations.computeWeights(weights, z, base, delta),
+      addRoundoffFloor: operations.axpy(weights, weights, typicalSizes),
       emitTypicalSizes: b => system.emitTypicalSizes?.(b, typicalSizes, () => host.iteration.system),
       deltaRatio: operations.largestRatio(delta, weights),
       nextRatio: operations.largestRatio(nextDelta, weights),
       scaledResidual: operations.largestRatio(residual, rowScale),
-      saveAndStep: operations.depart(z, base, delta),
-      applyNext: operations.advance(z, z, nextDelta),
+      saveAndStep: operations.saveAndStep(z, base, delta),
+      applyNext: operations.axpy(z, z, nextDelta),
       restoreBase: operations.copy(z, base),
       shiftCorrection: operations.copy(delta, nextDelta),
       scaleRows: compiledFactor?.scaleRows(scaleRows, weights, rowScale) ?? scaleRows,
@@ -289,7 +289,7 @@ export class NewtonIteration {
       isDeltaRoundoff: flag(() => host.iteration.isRoundoff(delta)),
       isNextRoundoff: flag(() => host.iteration.isRoundoff(nextDelta)),
       restart: {run: () => host.iteration.restart()},
-      lineSearch: valuePart((first, last) => host.iteration.lineSearch(first === 1, last === 1)),
+      lineSearch: hostFunction((first, last) => host.iteration.lineSearch(first === 1, last === 1)),
       observe: {run: (first, length) => host.iteration.observe?.(base, delta, length, first === 1)},
       recordNorm: {run: (iteration, distance) => host.iteration.recordNorm(iteration, distance)},
       checkDescent: flag(() => host.iteration.checkDescent()),
@@ -350,7 +350,7 @@ export class NewtonIteration {
     const length = first ? NaN : norm(vectors, delta);
     if (!first) vectors.copy(base, z);
     if (!(length < Infinity) || this.tolerances.computeWeights(base, delta) <= 1) {
-      vectors.depart(z, base, delta);
+      vectors.saveAndStep(z, base, delta);
       if (!last) this.evaluateResidual();
       return 1;
     }
@@ -374,7 +374,7 @@ export class NewtonIteration {
 
   /** Moves to z − sΔ, with z as the iteration began, and evaluates the residual there. */
   private moveTo(s: number): void {
-    this.vectors.advance(this.system.z, this.base, this.delta, s);
+    this.vectors.axpy(this.system.z, this.base, this.delta, s);
     this.evaluateResidual();
   }
 

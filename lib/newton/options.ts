@@ -1,7 +1,7 @@
 /** Options of a Newton iteration: a plain value, checked when it is made. */
 import {OptionError} from '../errors.js';
-import type {Checks} from '../checks.js';
-import {any, count, oneOf, positive, refuseUnknownOptions} from '../checks.js';
+import type {OptionSchema} from '../checks.js';
+import {any, positiveInteger, oneOf, positive, refuseUnknownOptions} from '../checks.js';
 import type {LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import type {Forcing} from './forcing.js';
@@ -54,10 +54,10 @@ export interface Newton {
   readonly onFailure: 'throw' | 'halve';
 }
 
-const newtonOptions: Checks = {
+const newtonOptions: OptionSchema = {
   tolerance: any,
-  maxIterations: count,
-  iterations: count,
+  maxIterations: positiveInteger,
+  iterations: positiveInteger,
   jacobian: oneOf('by-cost', 'fresh', 'chord', 'auto'),
   step: any,
   forcing: any,

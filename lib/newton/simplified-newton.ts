@@ -169,7 +169,7 @@ export class SimplifiedNewton {
       counters.newtonIterations++;
       factor.solve(residual, delta);
       counters.linearIterations += factor.linearIterations;
-      vectors.advance(z, z, delta, 1);
+      vectors.axpy(z, z, delta, 1);
       const size = vectors.largestRatio(delta, weights);
       if (!(size < Infinity)) return 'not-finite';
       if (size === 0) return 'converged';

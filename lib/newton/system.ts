@@ -2,7 +2,7 @@
 import type {Vectors} from '../engine/vectors.js';
 import type {VectorKernels} from '../engine/wasm/kernels.js';
 import type {Factor} from '../linear/index.js';
-import type {Element, Part, RoutineBuilder} from '../routine/routine.js';
+import type {Element, Callee, RoutineBuilder} from '../routine/routine.js';
 
 /** Work vectors of an iteration. */
 export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale', 'typicalSizes'] as const;
@@ -16,10 +16,10 @@ export interface NewtonRoutine {
 /** Factors and solves in a compiled routine; in JavaScript if the kernels do not suit the matrix. */
 export interface CompiledFactorization {
   /** @param general factors in JavaScript; its argument is whether it is the first iteration */
-  factor(general: Part): Part;
+  factor(general: Callee): Callee;
   /** @param general solves in JavaScript for `to` */
-  solve(general: Part, to: Float64Array): Part;
-  scaleRows(general: Part, weights: Float64Array, scale: Float64Array): Part;
+  solve(general: Callee, to: Float64Array): Callee;
+  scaleRows(general: Callee, weights: Float64Array, scale: Float64Array): Callee;
 }
 
 /** The equations of one step, or of an equilibrium. All arrays stay the same objects. */
@@ -46,7 +46,7 @@ export interface NonlinearSystem {
   /** There is an approximate Jacobian for corrections far from the root (approximate-jacobian.ts). */
   readonly hasApproximateJacobian: boolean;
   /** `evaluateResidual` as routines call it, if that is not the function itself. */
-  readonly residualCallee?: Part;
+  readonly residualCallee?: Callee;
   /**
    * Factorization by compiled kernels, for a matrix that is factored at every z.
    * @param tries a flag: the kernels may be tried

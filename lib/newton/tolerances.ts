@@ -123,9 +123,9 @@ export class Tolerances {
       system: {z, epsilon},
       effective: {absolute, relative},
     } = this;
-    const size = vectors.weigh(weights, z, base, delta, absolute, relative);
+    const size = vectors.computeWeights(weights, z, base, delta, absolute, relative);
     if (!this.hasRoundoffFloor) return size;
-    vectors.advance(weights, weights, typicalSizes, -roundoffFactor * epsilon);
+    vectors.axpy(weights, weights, typicalSizes, -roundoffFactor * epsilon);
     return vectors.largestRatio(delta, weights);
   }
 

@@ -3,7 +3,7 @@ import type {RoutineWriter} from '../engine/wasm/routine.js';
 import {routine as assemble} from '../engine/wasm/routine.js';
 import type {Local as WasmLocal} from '../wasm/assembler.js';
 import type {Push} from '../wasm/writer.js';
-import type {Condition, Element, Place, Routine, Statement, Value, Variable} from './routine.js';
+import type {Condition, Element, ArraySlice, Routine, Statement, Value, Variable} from './routine.js';
 
 /** @param memory that of all arrays that the routine names */
 export function compile(routine: Routine, memory: WebAssembly.Memory): (...given: number[]) => number {
@@ -132,7 +132,7 @@ class Compiler {
         const {kind, size, kernels} = statement;
         const [to, from] = [this.pointer(statement.to), this.pointer(statement.from)];
         if (kind === 'copy') w.run(kernels?.copy, to, from, size);
-        else w.run(kernels?.advance, to, to, from, size, {number: -1});
+        else w.run(kernels?.axpy, to, to, from, size, {number: -1});
         for (const pointer of [to, from]) if (typeof pointer !== 'number') w.body.release(pointer);
         return;
       }
@@ -173,7 +173,7 @@ class Compiler {
     for (const value of values) w.body.release(value);
   }
 
-  private pointer({array, offset}: Place): number | WasmLocal {
+  private pointer({array, offset}: ArraySlice): number | WasmLocal {
     const {w} = this;
     if (typeof offset === 'number') return array.byteOffset + 8 * offset;
     const {base, offset: constant} = this.address({array, index: offset});

@@ -1,5 +1,5 @@
 /** Runs routines as JavaScript: a closure for every operation, on numbers in one array, without allocating. */
-import type {Condition, Element, Place, Routine, Statement, Value} from './routine.js';
+import type {Condition, Element, ArraySlice, Routine, Statement, Value} from './routine.js';
 
 type Effect = () => void;
 type Test = () => boolean;
@@ -162,7 +162,7 @@ class Interpreter {
       case 'copy':
       case 'accumulate': {
         const {kind, to, from, size} = statement;
-        const place = ({array, offset}: Place): [Float64Array, () => number] => [
+        const place = ({array, offset}: ArraySlice): [Float64Array, () => number] => [
           array,
           this.index({index: offset}, before),
         ];

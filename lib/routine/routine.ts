@@ -47,7 +47,7 @@ export type Condition =
 export type Variable = Local | Element;
 
 /** A function that routines call: a compiled program, a kernel on arrays, or one of JavaScript's. */
-export interface Part {
+export interface Callee {
   /** May throw: the error leaves the routine. */
   readonly run: (...given: number[]) => number | void;
   /** Whether `run` gives a number; default: no. */
@@ -57,19 +57,19 @@ export interface Part {
 }
 
 /** Numbers of an array from `offset` on. */
-export interface Place {
+export interface ArraySlice {
   readonly array: Float64Array;
   readonly offset: Value;
 }
 
 export type Statement =
   | {readonly kind: 'set'; readonly to: Variable; readonly value: Value}
-  | {readonly kind: 'call'; readonly part: Part; readonly given: readonly Value[]; readonly to?: Variable}
+  | {readonly kind: 'call'; readonly part: Callee; readonly given: readonly Value[]; readonly to?: Variable}
   /** `to` becomes `from`, or `to` plus `from`. */
   | {
       readonly kind: 'copy' | 'accumulate';
-      readonly to: Place;
-      readonly from: Place;
+      readonly to: ArraySlice;
+      readonly from: ArraySlice;
       readonly size: number;
       readonly kernels?: MoveKernels | undefined;
     }
@@ -86,7 +86,7 @@ export type Statement =
   | {readonly kind: 'return'; readonly value: Value};
 
 /** The kernels of a memory for these. */
-export type MoveKernels = Pick<VectorKernels, 'copy' | 'advance'>;
+export type MoveKernels = Pick<VectorKernels, 'copy' | 'axpy'>;
 
 export interface Routine {
   readonly parameters: number;
@@ -127,7 +127,7 @@ export const or = (...conditions: readonly Condition[]): Condition =>
 export const not = (a: Condition): Condition => (typeof a === 'boolean' ? !a : {kind: 'not', a});
 export const choose = (when: Condition, a: Value, b: Value): Value => ({kind: 'choose', when, a, b});
 /** The beginning of an array, or what lies `offset` numbers behind it. */
-export const place = (array: Float64Array, offset: Value = 0): Place => ({array, offset});
+export const place = (array: Float64Array, offset: Value = 0): ArraySlice => ({array, offset});
 export const element = (array: Float64Array, index: Value = 0): Element => ({kind: 'element', array, index});
 /** A flag holds 1 or 0. */
 export const isSet = (flag: Value): Condition => notEqual(flag, 0);
@@ -164,24 +164,24 @@ export class RoutineBuilder {
   }
 
   /** @param to takes what the part returns */
-  call(part: Part, given: readonly Value[] = [], to?: Variable): void {
+  call(part: Callee, given: readonly Value[] = [], to?: Variable): void {
     this.here.push({kind: 'call', part, given, to});
   }
 
   /** A new variable that takes what the part returns. */
-  result(part: Part, ...given: readonly Value[]): Local {
+  result(part: Callee, ...given: readonly Value[]): Local {
     const local = this.local();
     this.call(part, given, local);
     return local;
   }
 
   /** @param kernels where both arrays lie in their memory */
-  copy(to: Place, from: Place, size: number, kernels?: MoveKernels): void {
+  copy(to: ArraySlice, from: ArraySlice, size: number, kernels?: MoveKernels): void {
     if (size > 0) this.here.push({kind: 'copy', to, from, size, kernels});
   }
 
   /** Adds numbers to those of another place. */
-  accumulate(to: Place, from: Place, size: number, kernels?: MoveKernels): void {
+  accumulate(to: ArraySlice, from: ArraySlice, size: number, kernels?: MoveKernels): void {
     if (size > 0) this.here.push({kind: 'accumulate', to, from, size, kernels});
   }
 

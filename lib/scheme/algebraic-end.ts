@@ -21,11 +21,11 @@ export function heldAlgebraic(tableau: Tableau): Formulation {
     supports: {mass: 1},
     unknown: [...stages.unknown, 'y'],
     residual: (z, at) => {
-      const {mass, rightHandSide, beside} = at;
-      if (beside === undefined) throw unknownRank();
+      const {mass, rightHandSide, rangeComplement} = at;
+      if (rangeComplement === undefined) throw unknownRank();
       const end = stages.update(z, at).y;
       const when = tf.add(at.t, at.h);
-      const algebraic = beside(rightHandSide({y: z.y}, when).y, z.y, when);
+      const algebraic = rangeComplement(rightHandSide({y: z.y}, when).y, z.y, when);
       return {
         ...stages.residual?.(z, at),
         y: tf.sub(mass(z.y, tf.sub(z.y, end), when), tf.mul(at.h, algebraic)),

@@ -39,7 +39,7 @@ function weight(at: StepPoint): tf.Tensor {
 const slope = ({h}: Pick<StepPoint, 'h'>, x: tf.Tensor, next: tf.Tensor): tf.Tensor => tf.div(tf.sub(next, x), h);
 
 /** q⁺ from v⁺. */
-const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.moved(at.x.q, increment(at, at.x.meanVelocity, v));
+const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.retract(at.x.q, increment(at, at.x.meanVelocity, v));
 
 /** (q⁺ − q)/h: with q' = N(q)v in the frame of velocities. */
 function positionSlope(at: StepPoint, v: tf.Tensor, q: tf.Tensor): tf.Tensor {
@@ -116,7 +116,7 @@ const mechanics: Formulation = {
     order: 3,
     // Only between positions without general kinematics there are differences that an error can be estimated by.
     estimate: ({v}, at) =>
-      at.general ? undefined : {q: estimate(at, at.x.q, at.x.meanVelocity, at.x.v, position(at, v))},
+      at.hasKinematicsOrStates ? undefined : {q: estimate(at, at.x.q, at.x.meanVelocity, at.x.v, position(at, v))},
   },
 };
 

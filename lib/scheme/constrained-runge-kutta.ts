@@ -9,7 +9,7 @@
  * this is one system of equations, and so differentiable.
  */
 import * as tf from '@tensorflow/tfjs';
-import {forces, type Place} from '../system/constraints.js';
+import {forces, type PhasePoint} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, ofVelocities, onto, projected, rowScale, stabilized} from './constrained.js';
 import {endPlace, stageName, stageNames, stagePlace} from './implicit-runge-kutta.js';
@@ -32,10 +32,10 @@ const carry = ({x, t, acceleration}: StepPoint): Blocks => ({a: acceleration(x.q
  */
 interface Places {
   readonly unknown: readonly string[];
-  stage(z: Blocks, at: StepPoint, i: number, acceleration: (j: number) => tf.Tensor): Place;
-  end(z: Blocks, at: StepPoint, acceleration: (j: number) => tf.Tensor): Place;
+  stage(z: Blocks, at: StepPoint, i: number, acceleration: (j: number) => tf.Tensor): PhasePoint;
+  end(z: Blocks, at: StepPoint, acceleration: (j: number) => tf.Tensor): PhasePoint;
   /** The rows of stage i. @param velocity of the rate, where it is not that of the place */
-  rows(z: Blocks, at: StepPoint, i: number, place: Place, velocity?: tf.Tensor): Blocks;
+  rows(z: Blocks, at: StepPoint, i: number, place: PhasePoint, velocity?: tf.Tensor): Blocks;
   guess(at: StepPoint, i: number): Blocks;
 }
 
@@ -57,8 +57,8 @@ function byRates(tableau: Tableau): Places {
     at: StepPoint,
     t: tf.Tensor,
     acceleration: (j: number) => tf.Tensor,
-  ): Place => ({
-    q: at.settled(sum(at.x.q, at.h, weights, j => rate(z, at, j))),
+  ): PhasePoint => ({
+    q: at.project(sum(at.x.q, at.h, weights, j => rate(z, at, j))),
     v: sum(at.x.v, at.h, weights, acceleration),
     t,
   });
@@ -92,7 +92,7 @@ export const heldStages =
 function heldStagesAt(tableau: Tableau, places: Places, velocities: boolean): Formulation {
   const stages = implicitStages(tableau);
   const last = stages.length - 1;
-  const place = (z: Blocks, at: StepPoint, i: number): Place => places.stage(z, at, i, j => z[stageName('a', j)]);
+  const place = (z: Blocks, at: StepPoint, i: number): PhasePoint => places.stage(z, at, i, j => z[stageName('a', j)]);
   const rows = (z: Blocks, at: StepPoint, i: number): Blocks => {
     const constraints = constraintsOf(at);
     const here = place(z, at, i);
@@ -137,8 +137,8 @@ function heldEndAt(tableau: Tableau, places: Places): Formulation {
     (i: number): tf.Tensor =>
       isExplicit(tableau, i) ? x.a : z[stageName('a', i)];
   /** The end, from where the stages lead. */
-  const moved = (z: Blocks, at: StepPoint, ahead?: Place): tf.Tensor =>
-    at.general ? at.unknownPosition.at((ahead ?? places.end(z, at, acceleration(z, at))).q, z.q) : z.q;
+  const moved = (z: Blocks, at: StepPoint, ahead?: PhasePoint): tf.Tensor =>
+    at.hasKinematicsOrStates ? at.unknownPosition.at((ahead ?? places.end(z, at, acceleration(z, at))).q, z.q) : z.q;
   return {
     unknown: [...stageNames('a', stages), ...places.unknown, ...projected.unknown, 'a'],
     multipliers: [...stageNames('lambda', stages), ...projected.multipliers, 'lambda'],
@@ -165,7 +165,7 @@ function heldEndAt(tableau: Tableau, places: Places): Formulation {
         z: {
           ...byStage(stages, i => ({a: x.a, lambda: x.lambda, ...places.guess(at, i)})),
           // Where a position is an unknown by itself; else its increment from the end of the stages is zero.
-          ...(at.general ? {} : {q: tf.add(x.q, tf.mul(h, x.v))}),
+          ...(at.hasKinematicsOrStates ? {} : {q: tf.add(x.q, tf.mul(h, x.v))}),
           v: tf.add(x.v, tf.mul(h, x.a)),
         },
       };

@@ -1,14 +1,14 @@
 /**
  * Parts of schemes for constrained systems (equations.md §4): the scale of their rows, accelerations and
  * multipliers that obey the constraints at an instant, constraints for a scheme that was written without them, and the
- * two stabilizations. These are wrappers: a scheme that takes its q⁺ from `at.moved` needs nothing for them.
+ * two stabilizations. These are wrappers: a scheme that takes its q⁺ from `at.retract` needs nothing for them.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {derivativeAlong} from '../trace/differentials.js';
-import {forces, type Constraints, type Place, type RowScale} from '../system/constraints.js';
+import {forces, type Constraints, type PhasePoint, type RowScale} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
-import {derivativeOf, readsAhead, type Formulation, type StepPoint, type SystemTraits} from './scheme.js';
+import {derivativeOf, usesTrialStep, type Formulation, type StepPoint, type SystemTraits} from './scheme.js';
 
 /** The constraints of a step that has some. */
 export function constraintsOf({constraints}: StepPoint): Constraints {
@@ -25,7 +25,7 @@ export function rowScale(
   position: tf.Tensor | number,
   velocity: tf.Tensor | number,
 ): RowScale {
-  return {position, velocity, regularization, give: tf.div(tf.square(h), typicalMass(x.q))};
+  return {position, velocity, regularization, stepCompliance: tf.div(tf.square(h), typicalMass(x.q))};
 }
 
 /** Blocks of an unknown beside q, v, a and λ have the names that messages give them. */
@@ -45,13 +45,13 @@ export const projected = {unknown: ['q', 'v'], multipliers: [ofPositions, ofVelo
  * M(q − q₀) = Gᵀμ with φ(q) = 0, and M(v − v₀) = Gᵀη with φ' = 0, ψ = 0: the state nearest to (q₀, v₀) that obeys at
  * its time.
  */
-export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
+export function onto(z: Blocks, from: PhasePoint, at: StepPoint): Blocks {
   const {mass, h, regularization, unknownPosition} = at;
   const constraints = constraintsOf(at);
   const here = {q: unknownPosition.at(from.q, z.q), v: z.v, t: from.t};
-  const {give} = rowScale(at, h, 1);
+  const {stepCompliance} = rowScale(at, h, 1);
   // A unit of these multipliers moves a typical mass by give/h² and changes its velocity by the same.
-  const unit = tf.div(give, tf.square(h));
+  const unit = tf.div(stepCompliance, tf.square(h));
   const soft = tf.mul(regularization, unit);
   return {
     q: tf.sub(
@@ -67,14 +67,14 @@ export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
 /** M a − f − Gᵀλ and the rows of the constraints on accelerations: zero where (a, λ) are those of the instant. */
 export function instantBalance(
   at: StepPoint,
-  {q, v, t}: Place,
+  {q, v, t}: PhasePoint,
   a: tf.Tensor,
   lambda: tf.Tensor,
 ): {a: tf.Tensor; lambda: tf.Tensor} {
   const constraints = constraintsOf(at);
   return {
     a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, t), constraints.reactionAtInstant({q, v, t}, lambda))),
-    lambda: constraints.instant({q, v, t}, a, lambda, rowScale(at, at.h, 1), at.h),
+    lambda: constraints.accelerationLevelRows({q, v, t}, a, lambda, rowScale(at, at.h, 1), at.h),
   };
 }
 
@@ -142,19 +142,19 @@ const withoutOffset = ({carry}: Formulation): Formulation['carry'] =>
  */
 function gearGuptaLeimkuhler(base: Formulation): Formulation {
   const settled = (z: Blocks, at: StepPoint): StepPoint => {
-    const {moved, unknownPosition} = at;
+    const {retract, unknownPosition} = at;
     const stabilizing = (q: tf.Tensor): tf.Tensor =>
       tf.mul(
         at.h,
         constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z[ofVelocities], forces.heldPositions),
       );
     const stable = (from: tf.Tensor, increment: tf.Tensor): tf.Tensor =>
-      tf.add(increment, stabilizing(moved(from, increment)));
+      tf.add(increment, stabilizing(retract(from, increment)));
     return {
       ...at,
-      moved: (from, ...increments) => {
-        const q = moved(from, ...increments);
-        return moved(q, stabilizing(q));
+      retract: (from, ...increments) => {
+        const q = retract(from, ...increments);
+        return retract(q, stabilizing(q));
       },
       unknownPosition: {
         ...unknownPosition,
@@ -221,7 +221,7 @@ function velocityProjectionBefore(base: Formulation, contacts: boolean): Formula
  * impulse, and the projection the other. Elsewhere λ is that of an instant.
  */
 const withImpulse = (base: Formulation, z: Blocks, {h}: StepPoint, state: Blocks): Blocks =>
-  state.lambda === undefined || state.a !== undefined || readsAhead(base, 'first')
+  state.lambda === undefined || state.a !== undefined || usesTrialStep(base, 'first')
     ? state
     : {...state, lambda: tf.add(state.lambda, tf.div(z[inProjection.lambda], h))};
 
@@ -260,8 +260,8 @@ function projectionMoves(
       const constraints = constraintsOf(at);
       const end = {q, v: tf.add(v, z[inProjection.v]), t};
       const scale = rowScale(at, at.h, 1);
-      const soft = tf.mul(at.regularization, tf.div(scale.give, tf.square(at.h)));
-      const closed = contacts ? constraints.closed({q, v, t}, lambda, scale) : undefined;
+      const soft = tf.mul(at.regularization, tf.div(scale.stepCompliance, tf.square(at.h)));
+      const closed = contacts ? constraints.activeContacts({q, v, t}, lambda, scale) : undefined;
       const rows = {
         [inProjection.v]: tf.sub(
           at.mass(q, z[inProjection.v]),

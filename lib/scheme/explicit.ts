@@ -55,9 +55,9 @@ export function symplecticEuler(): Scheme {
     mechanics: {
       unknown: [],
       supports: {kinematics: true},
-      update: (_, {x, t, h, acceleration, moved}) => {
+      update: (_, {x, t, h, acceleration, retract}) => {
         const v = tf.add(x.v, tf.mul(h, acceleration(x.q, x.v, t)));
-        return {q: moved(x.q, tf.mul(h, v)), v};
+        return {q: retract(x.q, tf.mul(h, v)), v};
       },
     },
   };
@@ -84,10 +84,10 @@ export function verlet(): Scheme {
     mechanics: {
       unknown: [],
       supports: {kinematics: true},
-      update: (_, {x, t, h, acceleration, moved}) => {
+      update: (_, {x, t, h, acceleration, retract}) => {
         const a = acceleration(x.q, x.v, t);
         const half = tf.mul(h, 0.5);
-        const q = moved(x.q, tf.mul(h, tf.add(x.v, tf.mul(half, a))));
+        const q = retract(x.q, tf.mul(h, tf.add(x.v, tf.mul(half, a))));
         const next = acceleration(q, tf.add(x.v, tf.mul(h, a)), tf.add(t, h));
         return {q, v: tf.add(x.v, tf.mul(half, tf.add(a, next)))};
       },

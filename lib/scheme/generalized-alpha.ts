@@ -20,7 +20,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {between, refuseUnknownOptions} from '../checks.js';
 import type {Blocks} from '../system/equations.js';
-import type {Ahead, Formulation, Scheme, StepPoint} from './scheme.js';
+import type {TrialStep, Formulation, Scheme, StepPoint} from './scheme.js';
 
 interface Weights {
   readonly alphaM: number;
@@ -42,7 +42,7 @@ function weights(alphaM: number, alphaF: number): Weights {
 /** A, and the end of the step from the true acceleration there. */
 function end(
   {alphaM, alphaF, beta, gamma}: Weights,
-  {x, h, moved}: StepPoint,
+  {x, h, retract}: StepPoint,
   a: tf.Tensor,
 ): {A: tf.Tensor; next: tf.Tensor; q: tf.Tensor; v: tf.Tensor} {
   const A = alphaM === alphaF ? x.a : tf.add(x.algorithmic, tf.mul(tf.mul(h, alphaM - alphaF), x.rate));
@@ -52,7 +52,7 @@ function end(
   return {
     A,
     next,
-    q: moved(x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))),
+    q: retract(x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))),
     v: tf.add(start, tf.mul(h, tf.add(tf.mul(A, 1 - gamma), tf.mul(next, gamma)))),
   };
 }
@@ -64,7 +64,7 @@ function family(name: string, w: Weights): Scheme {
     lag === 0 ? {} : {algorithmic: tf.sub(next, tf.mul(change, lag)), rate: tf.div(change, h)};
   // The remainder of Taylor's series for q in units of h³a', where h a' is the change of A.
   const excess = lag / 2 + w.beta - 1 / 6;
-  const start = ({x, t, h, acceleration}: StepPoint, {first, jerk}: Ahead): Blocks => {
+  const start = ({x, t, h, acceleration}: StepPoint, {first, jerk}: TrialStep): Blocks => {
     if (lag === 0) return {a: acceleration(x.q, x.v, t)};
     const change = tf.mul(h, jerk);
     const a = tf.sub(first.a, change);

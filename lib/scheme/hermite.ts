@@ -131,11 +131,11 @@ function general(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): 
 
 /** The blocks q and v, or y, at t + θh. */
 export function hermite(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): Blocks {
-  if (at.kind === 'mechanics' && at.general) return general(theta, order, at, next);
+  if (at.kind === 'mechanics' && at.hasKinematicsOrStates) return general(theta, order, at, next);
   if (at.kind === 'mechanics') return mechanical(theta, order, at, next);
   // With a singular mass y' is not known; linear between states is of second order, as all that has no dense output
   // of its own.
-  if (order < 2 || at.withMass) return {y: linear(theta, at.x.y, next.y)};
+  if (order < 2 || at.hasMassMatrix) return {y: linear(theta, at.x.y, next.y)};
   const {x, t, h, rate} = at;
   return {y: polynomial(theta, cubic(x.y, next.y, tf.mul(h, rate(x, t).y), tf.mul(h, rate(next, tf.add(t, h)).y)))};
 }

@@ -14,7 +14,7 @@
  * later stage; its explicit first stage has no unknown.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Place} from '../system/constraints.js';
+import type {PhasePoint} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, StepPoint} from './scheme.js';
 import {unknownRank} from './unknown-rank.js';
@@ -62,11 +62,11 @@ export function firstOrder(tableau: Tableau): Formulation {
     unknown: stageNames('y', stages),
     stages: {},
     supports: isLowerTriangular(tableau) || gains[gains.length - 1] === 1 ? {mass: 2} : {},
-    residual: (z, {x, t, h, rightHandSide, mass, withMass, massMoves = false, someRate}) => {
+    residual: (z, {x, t, h, rightHandSide, mass, hasMassMatrix, massIsVariable = false, particularRate}) => {
       const first = start.some(weight => weight !== 0) ? rightHandSide({y: x.y}, t).y : undefined;
       // M k₀ = f at the start. What k₀ has beside, M of a stage does not see where its null vectors stay.
-      if (first !== undefined && massMoves && someRate === undefined) throw unknownRank();
-      const slope0 = first !== undefined && massMoves ? someRate?.(first, x.y, t) : undefined;
+      if (first !== undefined && massIsVariable && particularRate === undefined) throw unknownRank();
+      const slope0 = first !== undefined && massIsVariable ? particularRate?.(first, x.y, t) : undefined;
       return Object.fromEntries(
         stages.map((i, k) => {
           // Terms of other stages come first: those of earlier ones are known while the stage's own equation is solved.
@@ -77,7 +77,7 @@ export function firstOrder(tableau: Tableau): Formulation {
           const when = tf.add(t, tf.mul(h, c[i]));
           const before = tf.mul(h, -scale[k] * start[k]);
           if (slope0 !== undefined && start[k] !== 0) others.push(tf.mul(before, slope0));
-          if (withMass && others.length > 0) others.splice(0, Infinity, mass(y, tf.addN(others), when));
+          if (hasMassMatrix && others.length > 0) others.splice(0, Infinity, mass(y, tf.addN(others), when));
           // The slope k₀ at the start need only obey M k₀ = f, also where M is singular.
           if (first !== undefined && slope0 === undefined && start[k] !== 0) others.push(tf.mul(before, first));
           const own = scale[k] * inverse[k][k];
@@ -98,7 +98,7 @@ export function stagePlace(
   {x, t, h}: StepPoint,
   i: number,
   acceleration: (j: number) => tf.Tensor,
-): Place {
+): PhasePoint {
   return {
     q: sum(tf.add(x.q, tf.mul(tf.mul(h, c[i]), x.v)), tf.square(h), twice(a[i], a), acceleration),
     v: sum(x.v, h, a[i], acceleration),
@@ -107,7 +107,7 @@ export function stagePlace(
 }
 
 /** The end of the step likewise. */
-export function endPlace({a, b}: Tableau, {x, t, h}: StepPoint, acceleration: (j: number) => tf.Tensor): Place {
+export function endPlace({a, b}: Tableau, {x, t, h}: StepPoint, acceleration: (j: number) => tf.Tensor): PhasePoint {
   return {
     q: sum(tf.add(x.q, tf.mul(h, x.v)), tf.square(h), twice(b, a), acceleration),
     v: sum(x.v, h, b, acceleration),

@@ -20,7 +20,11 @@ const named = (rows: Blocks): Blocks =>
   );
 
 /** The end of a step; q⁺ = q + h w. */
-const end = ({v, mean}: Blocks, {x, t, h, moved}: StepPoint) => ({q: moved(x.q, tf.mul(h, mean)), v, t: tf.add(t, h)});
+const end = ({v, mean}: Blocks, {x, t, h, retract}: StepPoint) => ({
+  q: retract(x.q, tf.mul(h, mean)),
+  v,
+  t: tf.add(t, h),
+});
 
 /** M(v⁺ − v) − h f⁺, with the mass of the start, where contacts are seen too. */
 const impulse = (z: Blocks, at: StepPoint): tf.Tensor => {

@@ -59,8 +59,8 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
   const {beta = 0.25, gamma = 0.5} = options;
   const damps = gamma > 0.5;
   /** The end of the step, from the acceleration there. */
-  const end = ({x, h, moved}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
-    q: moved(x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))),
+  const end = ({x, h, retract}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
+    q: retract(x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))),
     v: tf.add(x.v, tf.mul(h, tf.add(tf.mul(before(x), 1 - gamma), tf.mul(a, gamma)))),
   });
   const now = ({x, t, acceleration}: StepPoint): Blocks => ({a: acceleration(x.q, x.v, t)});

@@ -26,12 +26,12 @@ const sumOf = (terms: readonly tf.Tensor[]): tf.Tensor => (terms.length === 1 ? 
 export function predictIncrement(tableau: Tableau): NonNullable<Stages['predict']> {
   const {c} = tableau;
   const stages = implicitStages(tableau);
-  return (k, z, {x, t, h, rate, withMass}) => {
+  return (k, z, {x, t, h, rate, hasMassMatrix}) => {
     const i = stages[k];
     const same = stages.find(j => j < i && c[j] === c[i]);
     if (same !== undefined) return z[stageName('y', same)];
     const before = placesBefore(tableau, i).filter(j => c[j] !== 0);
-    if (withMass) return throughIncrements(before, i, z, tableau) ?? tf.zerosLike(x.y);
+    if (hasMassMatrix) return throughIncrements(before, i, z, tableau) ?? tf.zerosLike(x.y);
     // In p(θ)/θ, of which the slope is the value at 0.
     const nodes = [0, ...before.map(j => c[j])];
     const weights = nodes.map((_, j) => lagrange(nodes, j, c[i]) * c[i]);

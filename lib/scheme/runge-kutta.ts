@@ -2,7 +2,7 @@
  * The implicit Runge–Kutta methods by name: Gauss–Legendre, Radau IIA, and diagonally implicit ones.
  * Sources of coefficients stand with them, here and in collocation.ts.
  */
-import {count, refuseUnknownOptions, type Check} from '../checks.js';
+import {positiveInteger, refuseUnknownOptions, type Check} from '../checks.js';
 import {gaussTableau, radauTableau} from './collocation.js';
 import {heldEnd, heldStages} from './constrained-runge-kutta.js';
 import {heldAlgebraic} from './algebraic-end.js';
@@ -15,7 +15,7 @@ import type {Scheme} from './scheme.js';
 
 const oneToEight: Check = {
   what: 'a whole number from 1 to 8',
-  test: value => count.test(value) && (value as number) <= 8,
+  test: value => positiveInteger.test(value) && (value as number) <= 8,
 };
 
 /**

@@ -9,7 +9,7 @@ import type {Check} from '../checks.js';
 import {
   boolean,
   callable,
-  count,
+  positiveInteger,
   listOf,
   object,
   oneOf,
@@ -48,7 +48,7 @@ export interface StepPoint extends Equations {
 }
 
 /** Results of a step that is taken on trial at the start of a run: see start.ts. */
-export interface Ahead {
+export interface TrialStep {
   /** The unknown of that step, which starts from the state that is made of it. */
   readonly first: Blocks;
   /**
@@ -107,8 +107,8 @@ export interface Formulation {
     | ((at: StepPoint) => Blocks)
     | {
         /** Parts of `ahead` that `from` reads. Each adds equations at the start. */
-        readonly reads: readonly (keyof Ahead)[];
-        readonly from: (at: StepPoint, ahead: Ahead) => Blocks;
+        readonly reads: readonly (keyof TrialStep)[];
+        readonly from: (at: StepPoint, ahead: TrialStep) => Blocks;
       };
   /**
    * The unknown's blocks are stages of one kind. Where steps are adaptive they are solved as far as the step's
@@ -189,11 +189,11 @@ export function derivativeOf({derivatives}: Formulation, name: string): number |
 }
 
 /** The blocks of `carry` at a step's start. */
-export const carried = ({carry}: Formulation, at: StepPoint, ahead: Ahead): Blocks =>
+export const carried = ({carry}: Formulation, at: StepPoint, ahead: TrialStep): Blocks =>
   carry === undefined ? {} : typeof carry === 'function' ? carry(at) : carry.from(at, ahead);
 
 /** Whether `carry` reads that of the first step. */
-export const readsAhead = ({carry}: Formulation, what: keyof Ahead): boolean =>
+export const usesTrialStep = ({carry}: Formulation, what: keyof TrialStep): boolean =>
   typeof carry === 'object' && carry.reads.includes(what);
 
 /** Properties of a system by which a formulation is chosen. */
@@ -275,7 +275,7 @@ const specChecks = {
 const partChecks = {
   carry: {reads: listOf("'first', 'jerk' and 'normalJerk'", oneOf('first', 'jerk', 'normalJerk')), from: callable},
   stages: {predict: callable, extrapolate: callable},
-  error: {order: count, estimate: callable, filter: callable, stiffness: callable},
+  error: {order: positiveInteger, estimate: callable, filter: callable, stiffness: callable},
   supports: {
     kinematics: boolean,
     mass: {what: "'steady', 1 or 2", test: value => value === 'steady' || value === 1 || value === 2},

@@ -15,11 +15,11 @@ import * as tf from '@tensorflow/tfjs';
 import {derivativeAlong} from '../trace/differentials.js';
 import type {Tensors} from '../trace/differentials.js';
 import {constantTensor} from '../trace/trace.js';
-import {forces, type Place} from '../system/constraints.js';
+import {forces, type PhasePoint} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, onto, projected, rowScale} from './constrained.js';
 import {unknownRank} from './unknown-rank.js';
-import {carried, readsAhead, type Ahead, type Formulation, type StepPoint} from './scheme.js';
+import {carried, usesTrialStep, type TrialStep, type Formulation, type StepPoint} from './scheme.js';
 
 /**
  * A block of the first step on trial, among the unknowns of the start. All of these have the names that messages give
@@ -53,9 +53,9 @@ export interface Beginning {
 
 /** The equations of a start, as those of a step. */
 export function startOfRun(formulation: Formulation, {held, withMass, project, dissipative}: Beginning): Formulation {
-  const startsAhead = readsAhead(formulation, 'first');
-  const across = held && readsAhead(formulation, 'normalJerk');
-  const passes = !across && !readsAhead(formulation, 'jerk') ? [] : dissipative === true ? filter : exact;
+  const startsAhead = usesTrialStep(formulation, 'first');
+  const across = held && usesTrialStep(formulation, 'normalJerk');
+  const passes = !across && !usesTrialStep(formulation, 'jerk') ? [] : dissipative === true ? filter : exact;
   const jerks = passes.map(({jerk}) => jerk);
   const moved = held && project;
   const settled = withMass && project;
@@ -83,7 +83,7 @@ export function startOfRun(formulation: Formulation, {held, withMass, project, d
     x: moved ? {q: at.unknownPosition.at(at.x.q, z.q), v: z.v} : settled ? {y: z.y} : at.x,
     ...(held ? {acceleration: () => z.a} : {}),
   });
-  const seen = (z: Blocks, {x}: StepPoint): Ahead => ({
+  const seen = (z: Blocks, {x}: StepPoint): TrialStep => ({
     first: named(trial, z, ahead, own),
     jerk: z[jerks[jerks.length - 1]],
     normalJerk: () => (across ? z[normalJerk] : tf.zerosLike(x.v)),
@@ -106,7 +106,7 @@ export function startOfRun(formulation: Formulation, {held, withMass, project, d
     residual: (z, at) => {
       const here = point(z, at);
       return {
-        ...(held ? instantBalance(at, {...here.x, t: at.t} as unknown as Place, z.a, z.lambda) : {}),
+        ...(held ? instantBalance(at, {...here.x, t: at.t} as unknown as PhasePoint, z.a, z.lambda) : {}),
         ...(passes.length === 0 ? {} : jerkRows(z, here, held, passes)),
         ...(across ? normalPart(here, z, jerks[jerks.length - 1]) : {}),
         ...(settled ? {y: algebraicRows(z.y, at)} : {}),
@@ -130,9 +130,9 @@ export function startOfRun(formulation: Formulation, {held, withMass, project, d
 }
 
 /** M(y − y₀) = 0, and 0 = f beside the range of M: algebraic components of index 1. */
-function algebraicRows(y: tf.Tensor, {x, t, h, mass, rightHandSide, beside}: StepPoint): tf.Tensor {
-  if (beside === undefined) throw unknownRank();
-  return tf.add(mass(y, tf.sub(y, x.y), t), tf.mul(h, beside(rightHandSide({y}, t).y, y, t)));
+function algebraicRows(y: tf.Tensor, {x, t, h, mass, rightHandSide, rangeComplement}: StepPoint): tf.Tensor {
+  if (rangeComplement === undefined) throw unknownRank();
+  return tf.add(mass(y, tf.sub(y, x.y), t), tf.mul(h, rangeComplement(rightHandSide({y}, t).y, y, t)));
 }
 
 /**
@@ -176,7 +176,7 @@ function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass
   const now: Tensors = {q: x.q, v: x.v, t, a, ...(held ? {lambda: z.lambda} : {})};
   const balance = (place: Tensors): Blocks =>
     held
-      ? instantBalance(at, place as unknown as Place, place.a, place.lambda)
+      ? instantBalance(at, place as unknown as PhasePoint, place.a, place.lambda)
       : {a: tf.sub(at.mass(place.q, place.a), at.force(place.q, place.v, place.t))};
   let [q, v] = [x.v, a];
   for (const {jerk, lambdaRate, implicit} of passes) {
@@ -209,17 +209,21 @@ function normalPart(at: StepPoint, z: Blocks, whole: string): Blocks {
   } = at;
   const constraints = constraintsOf(at);
   const rate = (v: tf.Tensor, idle: tf.Tensor): tf.Tensor => constraints.velocities({q, v, t}, idle, false);
-  const {give} = rowScale(at, at.h, 1);
-  const soft = tf.mul(tf.mul(at.regularization, tf.div(give, tf.square(at.h))), multiplier);
-  const {changes} = constraints;
+  const {stepCompliance} = rowScale(at, at.h, 1);
+  const soft = tf.mul(tf.mul(at.regularization, tf.div(stepCompliance, tf.square(at.h))), multiplier);
+  const {velocityJacobianProduct} = constraints;
   const rows =
-    changes === undefined
+    velocityJacobianProduct === undefined
       ? [rate(normal, multiplier), tf.neg(rate(z[whole], tf.zerosLike(multiplier)))]
-      : [changes({q, v: at.x.v, t}, tf.sub(normal, z[whole]), multiplier)];
+      : [velocityJacobianProduct({q, v: at.x.v, t}, tf.sub(normal, z[whole]), multiplier)];
   return {
     [normalJerk]: tf.sub(
       at.mass(q, normal),
-      constraints.reaction({q, v: changes === undefined ? normal : at.x.v, t}, multiplier, forces.heldPositions),
+      constraints.reaction(
+        {q, v: velocityJacobianProduct === undefined ? normal : at.x.v, t},
+        multiplier,
+        forces.heldPositions,
+      ),
     ),
     [toNormal]: tf.addN([...rows, soft]),
   };

@@ -18,13 +18,21 @@ interface StochasticStep extends Increments {
   /** f(y, t) */
   readonly f: (y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
   /** g(y, t) w */
-  readonly g: NoiseEquations['applied'];
+  readonly g: NoiseEquations['diffusionProduct'];
   readonly noise: NoiseEquations;
 }
 
 function stepOf({x: {y}, t, h, rate, noise}: StepPoint): StochasticStep {
   if (noise === undefined) throw new OptionError('wrong-scheme', 'This scheme integrates sde({...}).');
-  return {y, t, h, f: (at, time) => rate({y: at}, time).y, g: noise.applied, noise, ...noise.increments(y, t, h)};
+  return {
+    y,
+    t,
+    h,
+    f: (at, time) => rate({y: at}, time).y,
+    g: noise.diffusionProduct,
+    noise,
+    ...noise.increments(y, t, h),
+  };
 }
 
 /** y + Σ cᵢ zᵢ */
@@ -101,7 +109,7 @@ export function milstein(): Scheme {
     if (noise.kind === 'additive') return euler;
     const squares = tf.square(w);
     const iterated = noise.calculus === 'ito' ? tf.sub(squares, h) : squares;
-    return plus(euler, [tf.mul(iterated, 0.5), noise.alongItself(y, t)]);
+    return plus(euler, [tf.mul(iterated, 0.5), noise.milsteinTerm(y, t)]);
   });
 }
 

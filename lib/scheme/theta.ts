@@ -9,8 +9,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {between, oneOf, refuseUnknownOptions, requireValue, type Checks} from '../checks.js';
-import {forces, type Place} from '../system/constraints.js';
+import {between, oneOf, refuseUnknownOptions, requireValue, type OptionSchema} from '../checks.js';
+import {forces, type PhasePoint} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, rowScale} from './constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from './scheme.js';
@@ -70,7 +70,7 @@ const gained = ({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor => tf
 
 /** q⁺ from v⁺, and what the guess breaks of it. */
 const kinematics = (scheme: Blend, at: StepPoint, v: tf.Tensor): tf.Tensor =>
-  at.moved(at.x.q, gained(scheme, at, v), ...(at.defect === undefined ? [] : [at.defect.q]));
+  at.retract(at.x.q, gained(scheme, at, v), ...(at.defect === undefined ? [] : [at.defect.q]));
 
 /** The end of a step, from the unknown. */
 interface End {
@@ -88,10 +88,10 @@ interface End {
  */
 function balance(scheme: Blend, at: StepPoint, {q, v, gain, mean}: End, lambda?: tf.Tensor): tf.Tensor {
   const {x, t, h, force, mass} = at;
-  const middleOfStep = (): Place => middlePlace(at, q, v);
+  const middleOfStep = (): PhasePoint => middlePlace(at, q, v);
   const free =
     scheme.midpoint === true
-      ? force(at.settled(middle(x.q, q)), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
+      ? force(at.project(middle(x.q, q)), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
       : blend(
           scheme.alpha,
           () => force(x.q, x.v, t),
@@ -104,11 +104,11 @@ function balance(scheme: Blend, at: StepPoint, {q, v, gain, mean}: End, lambda?:
 }
 
 /** Between q and q⁺ where the velocities are weighed. */
-const weighed = ({beta}: Blend, {x, settled}: StepPoint, q: tf.Tensor): tf.Tensor =>
-  beta === 0 || beta === 1 ? mixed(beta, x.q, q) : settled(mixed(beta, x.q, q));
+const weighed = ({beta}: Blend, {x, project}: StepPoint, q: tf.Tensor): tf.Tensor =>
+  beta === 0 || beta === 1 ? mixed(beta, x.q, q) : project(mixed(beta, x.q, q));
 
-const middlePlace = ({x, t, h, settled}: StepPoint, q: tf.Tensor, v: tf.Tensor): Place => ({
-  q: settled(middle(x.q, q)),
+const middlePlace = ({x, t, h, project}: StepPoint, q: tf.Tensor, v: tf.Tensor): PhasePoint => ({
+  q: project(middle(x.q, q)),
   v: middle(x.v, v),
   t: tf.add(t, tf.mul(h, 0.5)),
 });
@@ -119,11 +119,17 @@ const middlePlace = ({x, t, h, settled}: StepPoint, q: tf.Tensor, v: tf.Tensor):
  * is taken where the velocities are weighed, for β = 1 the end: at the middle for β = ½ it keeps second
  * order, which G⁺ would not.
  */
-function reaction(scheme: Blend, at: StepPoint, end: Place, middleOfStep: () => Place, lambda: tf.Tensor): tf.Tensor {
+function reaction(
+  scheme: Blend,
+  at: StepPoint,
+  end: PhasePoint,
+  middleOfStep: () => PhasePoint,
+  lambda: tf.Tensor,
+): tf.Tensor {
   const {x, t, h} = at;
   const constraints = constraintsOf(at);
-  const start: Place = {q: x.q, v: x.v, t};
-  const where: Place = {
+  const start: PhasePoint = {q: x.q, v: x.v, t};
+  const where: PhasePoint = {
     q: weighed(scheme, at, end.q),
     v: mixed(scheme.beta, x.v, end.v),
     t: tf.add(t, tf.mul(h, scheme.beta)),
@@ -140,13 +146,13 @@ function reaction(scheme: Blend, at: StepPoint, end: Place, middleOfStep: () => 
   const seen =
     at.multiplierForce === undefined || scheme.midpoint === true || scheme.alpha === 1
       ? lambda
-      : constraints.blended(start, lambda, scheme.alpha);
+      : constraints.averagedMultipliers(start, lambda, scheme.alpha);
   return tf.add(springs, constraints.reaction(where, seen, forces.rigid));
 }
 
 /** φ⁺ + Cλ⁺ = 0 and the like, in units of velocity. */
 function constraintRows(scheme: Blend, at: StepPoint, {q, v}: End, lambda: tf.Tensor): tf.Tensor {
-  const end: Place = {q, v, t: tf.add(at.t, at.h)};
+  const end: PhasePoint = {q, v, t: tf.add(at.t, at.h)};
   return constraintsOf(at).rows(
     end,
     lambda,
@@ -268,7 +274,7 @@ const share = between(0, 1);
  * @param checks of the options that it has in addition to those of θ-methods
  * @throws OptionError 'bad-scheme'
  */
-function blended(owner: string, weights: Weights, options: BlendedOptions, checks: Checks = {}): Scheme {
+function blended(owner: string, weights: Weights, options: BlendedOptions, checks: OptionSchema = {}): Scheme {
   refuseUnknownOptions(options, {...thetaChecks, ...checks}, owner, 'bad-scheme');
   const scheme: Blend = {...options, ...weights};
   const {name, order, alpha, beta, form, unknown = 'velocity'} = scheme;

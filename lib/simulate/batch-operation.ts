@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Done} from './ensemble.js';
 import {named, operation, packCotangents, seriesTensors, sources} from './operation.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import type {RunCotangents} from './series.js';
 import {seriesOf} from './series.js';
 
@@ -16,7 +16,7 @@ interface Shared {
   readonly parts: {readonly member: number; gradient(gradient: Gradient): Float64Array}[];
 }
 
-function sharedSources(members: readonly Prepared[]): Shared[] {
+function sharedSources(members: readonly PreparedRun[]): Shared[] {
   const found = new Map<tf.Tensor, Shared>();
   members.forEach((prepared, member) => {
     for (const {tensor, gradient} of sources(prepared)) {
@@ -36,7 +36,7 @@ function total({tensor, parts}: Shared, gradients: readonly Gradient[]): tf.Tens
 
 /** The series of every member as tensors [saved, ...shape], by name, on the tape that is running. */
 export function batchOnTape(
-  members: readonly Prepared[],
+  members: readonly PreparedRun[],
   done: readonly Done[],
   pull: (cotangents: (RunCotangents | undefined)[]) => Gradient[],
 ): {[name: string]: tf.Tensor}[] {

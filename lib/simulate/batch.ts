@@ -14,7 +14,7 @@ import {Ensemble} from './ensemble.js';
 import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {AnySystem, Cotangent, Initial, ParamsOf, StatesOf, Pullback} from './kinds.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
 import {namedGradient, runCotangents} from './named.js';
 import {savedCount} from '../integrate/history/plan.js';
@@ -259,7 +259,7 @@ function ensembleOf(system: System, given: readonly BatchMember[], all: BatchOpt
   const captured = base.leaves.length;
   const adjoint = base.adjoint.sharedAmong?.(members.length) ?? base.adjoint;
   return new Ensemble(
-    members.map(({initial, params}, i): Prepared => {
+    members.map(({initial, params}, i): PreparedRun => {
       try {
         const member = refill(base, initial, params);
         return {

@@ -2,7 +2,7 @@
 import {programKey} from '../graph/key.js';
 import {recipeOf} from '../linear/recipe.js';
 import {stepGraph} from '../step/compiled.js';
-import {readParameters, type Prepared} from './prepare.js';
+import {readParameters, type PreparedRun} from './prepare.js';
 
 /** Equal for two simulations, in any processes, that were traced to the same functions of the same numbers. */
 export interface SimulationContents {
@@ -15,7 +15,14 @@ export interface SimulationContents {
   readonly arrays: readonly (Float64Array | Int32Array)[];
 }
 
-export function contentsOf({compiled, leaves, options, parameterValues, start, traced}: Prepared): SimulationContents {
+export function contentsOf({
+  compiled,
+  leaves,
+  options,
+  parameterValues,
+  start,
+  traced,
+}: PreparedRun): SimulationContents {
   const {linear, step, iterations, onFailure} = options.newton;
   // What users make themselves has no recipe: its name stands for it.
   const solvers = [linear, step].map(made => recipeOf(made) ?? made.name);

@@ -11,7 +11,7 @@ import type {SerializedStep} from '../step/serialize-step.js';
 import {isSerializable, serializeStep, propertiesOf} from '../step/serialize-step.js';
 import type {CompiledStep} from '../step/compiled.js';
 import type {TracedStep} from '../step/traced-step.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import type {Directions} from '../adjoint/directions.js';
@@ -19,7 +19,7 @@ import type {RunCotangents} from './series.js';
 import {pullSeries, runAndPush, seriesValues} from './series.js';
 import {parallelism} from '../builtin.js';
 import {canStart, canWait} from './workers/channel.js';
-import type {Start, Task} from './workers/messages.js';
+import type {MemberStart, Task} from './workers/messages.js';
 import {memoryOf} from './workers/messages.js';
 import {deserializeError, inMember} from './workers/serialize-error.js';
 import {deserializeRunTape, serializePath, deserializeRun} from './workers/serialize-run.js';
@@ -66,7 +66,7 @@ export class Ensemble {
    * @param single one run of several that are under way at once: it may be any thread's, and its errors name no member
    */
   constructor(
-    readonly members: readonly Prepared[],
+    readonly members: readonly PreparedRun[],
     private readonly workers: number | undefined,
     private readonly single = false,
   ) {
@@ -385,7 +385,7 @@ function withLateWarning({run: result, matrix}: Done): Done {
 
 const late = 'A worker thread did not start in time: this run was made in the calling thread.';
 
-const fails = ({options}: Prepared, {run: {error}}: Done): boolean => options.throw && error !== undefined;
+const fails = ({options}: PreparedRun, {run: {error}}: Done): boolean => options.throw && error !== undefined;
 
 const plainOf = ({traced, compiled}: StepPrograms): SerializedStep => ({
   ...serializeStep(traced),
@@ -424,7 +424,7 @@ function taskOf({
   parameterValues,
   resumed,
   adjoint: {threads},
-}: Prepared): Task | undefined {
+}: PreparedRun): Task | undefined {
   const newton = serializeNewton(options.newton);
   // Events, dense output and the continuous adjoint are not in the messages: such runs are this thread's.
   const there = threadEngine(engine);
@@ -457,7 +457,7 @@ function taskOf({
 }
 
 /** Arrays that are the task's own are not sent again. */
-function startOf({initialValues, parameterValues}: Prepared, {parameters}: Task): Start {
+function startOf({initialValues, parameterValues}: PreparedRun, {parameters}: Task): MemberStart {
   return {
     given: initialValues,
     own: parameterValues.flatMap((values, i) => (values === parameters[i] ? [] : [[i, values] as const])),

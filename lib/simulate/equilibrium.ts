@@ -112,9 +112,9 @@ const wholeMass = ({mass, x}: StepPoint): tf.Tensor => tf.sum(tf.abs(mass(x.q, t
 type RestName = 'q' | 'y' | 'lambda';
 
 /** The position, and hidden states in a velocity of zero; both are parts of the unknown. */
-const restAt = (q: tf.Tensor, {x, unknownPosition, resting}: StepPoint): {q: tf.Tensor; v: tf.Tensor} => ({
+const restAt = (q: tf.Tensor, {x, unknownPosition, zeroVelocity}: StepPoint): {q: tf.Tensor; v: tf.Tensor} => ({
   q: unknownPosition.at(x.q, q),
-  v: resting(x.v, q),
+  v: zeroVelocity(x.v, q),
 });
 
 /** λ starts as that of the system let go where the search begins: without tension a chain has no stiffness. */
@@ -128,7 +128,7 @@ const held: Formulation = {
     const way = at.unknownPosition.increment(at.x.q, q);
     return {
       q: tf.add(at.force(place.q, place.v, at.t), constraints.reaction(place, lambda)),
-      lambda: tf.mul(wholeMass(at), constraints.still(place, way, lambda, rowScale(at, 1, 1))),
+      lambda: tf.mul(wholeMass(at), constraints.restRows(place, way, lambda, rowScale(at, 1, 1))),
     };
   },
   update: ({q, lambda}, at) => ({...restAt(q, at), lambda}),

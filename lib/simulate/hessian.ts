@@ -18,7 +18,7 @@ import type {LossAt, SeriesLoss} from './loss.js';
 import {requireLoss, TracedLoss} from './loss.js';
 import type {AnySystem, Cotangent, NamedValues, Pullback, SavedTangent, Tangent} from './kinds.js';
 import {namedGradient, packCotangent, packDirections} from './named.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import {column, seriesOf} from './series.js';
@@ -60,7 +60,7 @@ export interface Hvp<S extends AnySystem = System, G = Pullback<S>, T = Trajecto
 }
 
 /** @throws OptionError 'bad-adjoint' or 'bad-loss' where this run has no product with a Hessian */
-function check({options: {adjoint, events}, traced}: Prepared, loss: unknown, directions: readonly Tangent[]): void {
+function check({options: {adjoint, events}, traced}: PreparedRun, loss: unknown, directions: readonly Tangent[]): void {
   requireLoss(loss);
   if (adjoint.secondOrder === undefined)
     throw new OptionError(
@@ -80,7 +80,7 @@ function check({options: {adjoint, events}, traced}: Prepared, loss: unknown, di
   if (directions.length === 0) throw new OptionError('bad-tangent', 'hvps: give one direction at least.');
 }
 
-export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: readonly Tangent[]): Hvps {
+export function hvpsOn(base: PreparedRun, loss: SeriesLoss | CotangentLoss, along: readonly Tangent[]): Hvps {
   check(base, loss, along);
   const path = base.options.plan === undefined ? gridOf(base) : historyOf(base);
   const traced = typeof loss === 'function' ? new TracedLoss(base, loss, path.saved.after.length) : undefined;
@@ -118,7 +118,7 @@ export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: 
 
 /** The steps that are to be differentiated: a grid, and what of it is saved. */
 interface Differentiated {
-  readonly options: Prepared['options'];
+  readonly options: PreparedRun['options'];
   /** Length of the step that the start was made for. */
   readonly h0: number;
   readonly saved: SavedStates;
@@ -126,7 +126,7 @@ interface Differentiated {
   readonly run?: Run;
 }
 
-function gridOf({options, h0}: Prepared): Differentiated {
+function gridOf({options, h0}: PreparedRun): Differentiated {
   return {options, h0, saved: {after: options.saved}};
 }
 
@@ -134,7 +134,7 @@ function gridOf({options, h0}: Prepared): Differentiated {
  * The step history of a run, which is then taken again as a grid: the lengths of its steps count as given, as in its
  * gradient.
  */
-function historyOf(prepared: Prepared): Differentiated {
+function historyOf(prepared: PreparedRun): Differentiated {
   const {options} = prepared;
   let history = new StepHistory();
   // The step history alone is of interest, not the states that it passes.
@@ -169,13 +169,13 @@ function historyOf(prepared: Prepared): Differentiated {
 }
 
 /** With what the loss alone captures among the parameters. */
-function withParameters(prepared: Prepared, {parameters}: TracedLoss): Prepared {
+function withParameters(prepared: PreparedRun, {parameters}: TracedLoss): PreparedRun {
   const known = prepared.parameterValues;
   const values = parameters.map(({tensor}, i) => known[i] ?? numbersOf(tensor as tf.Tensor));
   return {...prepared, traced: {...prepared.traced, parameters}, parameterValues: values};
 }
 
-function lossBy(loss: CotangentLoss, prepared: Prepared, trajectory: AnyTrajectory, {times}: Run): LossAt {
+function lossBy(loss: CotangentLoss, prepared: PreparedRun, trajectory: AnyTrajectory, {times}: Run): LossAt {
   const {blocks, width} = seriesOf(prepared);
   const none = prepared.parameterValues.map(() => undefined);
   const named = (matrix: Float64Array): NamedValues =>
@@ -206,7 +206,7 @@ function byDirection({saved}: SecondOrderCheckpointer, count: number): Float64Ar
 }
 
 function goBack(
-  base: Prepared,
+  base: PreparedRun,
   done: Run,
   checkpointer: SecondOrderCheckpointer,
   saved: SavedStates,

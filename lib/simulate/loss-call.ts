@@ -25,7 +25,7 @@ import {readParams, wholeTypeOf} from '../system/params.js';
 import type {LossSeries, SavedRows} from './loss-gradient.js';
 import {differentiateLoss} from './loss-gradient.js';
 import type {AnyEncoder, AnyValues, LossArgument} from './objective-kinds.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import {readCaptured, readNumbers} from './prepare.js';
 import type {SourceCotangents, TracedFunction} from './traced-function.js';
 
@@ -70,7 +70,7 @@ export class LossCall {
   private read: readonly Slot[];
 
   private constructor(
-    private readonly prepared: Prepared,
+    private readonly prepared: PreparedRun,
     private readonly parts: Parts,
     private readonly encode: AnyEncoder | undefined,
     data: readonly Leaf[],
@@ -95,17 +95,21 @@ export class LossCall {
     this.series = {
       times: run.times,
       saved: separate(run.states, observe?.buffer('observed')),
-      cotangents: separate(run.cotangents, observe?.find('observedCotangent')),
+      cotangents: separate(run.cotangents, observe?.optionalBuffer('observedCotangent')),
     };
     const steps = observe === undefined ? run.executables : [...run.executables, observe];
     this.handed = joinedMoves([
-      ...steps.flatMap(executable => this.ofParameters(i => ({from: slots[i].values, to: executable.find(`p.${i}`)}))),
+      ...steps.flatMap(executable =>
+        this.ofParameters(i => ({from: slots[i].values, to: executable.optionalBuffer(`p.${i}`)})),
+      ),
       ...[loss, encoder].flatMap(one => (one === undefined ? [] : this.toFunction(one))),
     ]);
     this.derive = (steps as readonly Executable[]).flatMap(one =>
       one.has(parameterProgram) ? one.program(parameterProgram) : [],
     );
-    const observed = parameterList(prepared.parameterValues.length).map(name => observe?.find(cotangentName(name)));
+    const observed = parameterList(prepared.parameterValues.length).map(name =>
+      observe?.optionalBuffer(cotangentName(name)),
+    );
     this.added = [...run.sums, observed].flatMap(sums =>
       this.ofParameters(i => ({from: sums[i], to: slots[i].gradient})),
     );
@@ -146,7 +150,7 @@ export class LossCall {
   }
 
   private static made(
-    prepared: Prepared,
+    prepared: PreparedRun,
     loss: TracedFunction<LossArgument>,
     encoder: TracedFunction<'given'> | undefined,
     encode: AnyEncoder | undefined,
@@ -182,7 +186,7 @@ export class LossCall {
       end += size;
       return {tensor: tensors[i], values: values.subarray(begin, end), gradient: gradient.subarray(begin, end)};
     });
-    observe?.find('ts')?.set(run.times);
+    observe?.optionalBuffer('ts')?.set(run.times);
     for (const executable of [...run.executables, ...(observe === undefined ? [] : [observe])])
       loadParameters(executable, prepared);
     const places = data.map(({name, shape, dtype}, i): DataPlace => {
@@ -244,7 +248,7 @@ export class LossCall {
       run.given.set(given);
     }
     if (!run.run()) return undefined;
-    observe?.find('xs')?.set(run.states);
+    observe?.optionalBuffer('xs')?.set(run.states);
     observe?.run('observe');
     if (observe !== undefined) setZero(run.cotangents);
     setZero(gradient);

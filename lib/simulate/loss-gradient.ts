@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import {gradientNotFinite} from '../adjoint/not-finite.js';
 import {GradientError} from '../errors.js';
 import type {Run} from '../integrate/path.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import type {Block} from '../step/layout.js';
 import type {Leaf} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
@@ -28,7 +28,7 @@ export interface SavedRows {
 }
 
 /** The rows of a whole matrix. */
-export function rowsOf(prepared: Prepared, values: Float64Array): SavedRows {
+export function rowsOf(prepared: PreparedRun, values: Float64Array): SavedRows {
   const {width} = seriesOf(prepared);
   return {states: {values, width, offset: 0}, observed: {values, width, offset: prepared.traced.state.size}};
 }
@@ -46,7 +46,7 @@ export interface LossSeries extends Pick<Run, 'times' | 'events'> {
  * @throws GradientError 'loss-not-finite'
  */
 export function differentiateLoss(
-  prepared: Prepared,
+  prepared: PreparedRun,
   loss: TracedFunction<LossArgument>,
   encoder: TracedFunction<'given'> | undefined,
   series: LossSeries,
@@ -62,7 +62,7 @@ export function differentiateLoss(
   const initial = pullRun(happenedCotangents(loss, prepared));
   loss.addTo(sums);
   if (encoder !== undefined) {
-    encoder.executable.find('givenCotangent')?.set(initial);
+    encoder.executable.optionalBuffer('givenCotangent')?.set(initial);
     encoder.executable.run('pull');
     encoder.addTo(sums);
   }
@@ -71,7 +71,7 @@ export function differentiateLoss(
 
 /** Calls `each` with every block of the series, by its number, and where it lies in a row. */
 function eachColumn(
-  prepared: Prepared,
+  prepared: PreparedRun,
   {states, observed}: SavedRows,
   each: (i: number, rows: Rows, column: Pick<Block, 'offset' | 'size'>) => void,
 ): void {
@@ -87,7 +87,7 @@ function eachColumn(
 /** Sets the saved series that a loss is a function of (`Objectives.lossOf`). */
 export function loadSeries(
   {buffers: {own}}: TracedFunction<LossArgument>,
-  prepared: Prepared,
+  prepared: PreparedRun,
   {times, events = [], saved}: Pick<LossSeries, 'times' | 'events' | 'saved'>,
 ): void {
   const {blocks} = seriesOf(prepared);
@@ -102,7 +102,7 @@ export function loadSeries(
 /** Writes the cotangents of the saved series, after the loss was pulled, where it reads them. */
 export function setSeriesCotangents(
   loss: TracedFunction<LossArgument>,
-  prepared: Prepared,
+  prepared: PreparedRun,
   cotangents: SavedRows,
 ): void {
   eachColumn(prepared, cotangents, (i, {values, width}, column) => {
@@ -112,7 +112,10 @@ export function setSeriesCotangents(
 }
 
 /** Cotangents of event times, if the run has events. */
-export function happenedCotangents(loss: TracedFunction<LossArgument>, prepared: Prepared): Float64Array | undefined {
+export function happenedCotangents(
+  loss: TracedFunction<LossArgument>,
+  prepared: PreparedRun,
+): Float64Array | undefined {
   const {blocks} = seriesOf(prepared);
   return prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
 }

@@ -19,7 +19,7 @@ import type {Parameter} from '../step/traced-step.js';
 import type {Bivariant, Params} from '../system/params.js';
 import {typedTree} from '../system/params.js';
 import {immediate, trace, within} from '../trace/trace.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import {column, seriesOf, setColumn} from './series.js';
 
 /** The saved series [saved, ...shape], those that the run has; t is [saved]. */
@@ -73,7 +73,7 @@ export class TracedLoss {
 
   /** @throws TraceError; ShapeError 'loss-shape' where the loss is no scalar */
   constructor(
-    prepared: Prepared,
+    prepared: PreparedRun,
     loss: SeriesLoss,
     private readonly saved: number,
   ) {
@@ -148,7 +148,7 @@ export class TracedLoss {
   at(matrix: Float64Array, times: Float64Array, values: readonly Float64Array[], count: number): LossAt {
     const {t, series, sources, blocks, width, places, saved, parameters} = this;
     const executable = this.executable(count);
-    const set = (name: string, numbers: Float64Array): void => void executable.find(name)?.set(numbers);
+    const set = (name: string, numbers: Float64Array): void => void executable.optionalBuffer(name)?.set(numbers);
     set(t.attributes.name, times);
     blocks.forEach((block, i) => set(series[i].attributes.name, column(matrix, width, block)));
     places.forEach((p, i) => set((sources[i] as Node<'input'>).attributes.name, values[p]));

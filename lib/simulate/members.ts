@@ -14,14 +14,14 @@ import {run} from '../integrate/run.js';
 import {compileStep} from '../step/compiled.js';
 import type {LaneStep} from '../step/lanes.js';
 import {batchStep} from '../step/lanes.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import type {RunCotangents} from './series.js';
 import {pullSeries, seriesOf, seriesValues, throughObserved} from './series.js';
 import {inMember} from './workers/serialize-error.js';
 
 /** A member's run. */
 export interface MemberRun {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedRun;
   readonly run: Run;
   /** The saved series (series.ts). */
   readonly matrix: Float64Array;
@@ -49,7 +49,7 @@ export class Members {
 
   /** @param lanes as the user gave it */
   constructor(
-    private readonly base: Prepared,
+    private readonly base: PreparedRun,
     private readonly lanes: number | undefined,
   ) {}
 
@@ -70,7 +70,7 @@ export class Members {
       && (options.plan?.control.kind !== 'adaptive'
         || (functions.error !== undefined && functions.filter === undefined))
       && options.onProgress === undefined
-      && engine.distant !== true
+      && engine.remote !== true
     );
   }
 
@@ -78,7 +78,7 @@ export class Members {
    * @param members each at its times
    * @param keep for a gradient
    */
-  run(members: readonly Prepared[], keep: boolean): MemberRun[] {
+  run(members: readonly PreparedRun[], keep: boolean): MemberRun[] {
     this.noteOwn(members);
     const {base} = this;
     const isHere = this.inLanes && members.every(({options: {plan}}) => plan !== undefined && !restarts(plan));
@@ -222,7 +222,7 @@ export class Members {
     return {traced, compiled: compileStep(traced, engine)};
   }
 
-  private noteOwn(members: readonly Prepared[]): void {
+  private noteOwn(members: readonly PreparedRun[]): void {
     const {base, own} = this;
     base.leaves.forEach((_, p) => {
       const [first] = members;
@@ -243,15 +243,15 @@ export class Members {
 }
 
 /** Bytes of the states that a record of all steps keeps, as far as their number is known. */
-function statesOf(members: readonly Prepared[]): number {
+function statesOf(members: readonly PreparedRun[]): number {
   const steps = members.reduce((sum, {options: {grid}}) => sum + (Number.isFinite(grid.steps) ? grid.steps : 0), 0);
   return steps * (members[0].traced.state.size + stepNumbers) * bytesPerNumber;
 }
 
-const restarts = ({breaks}: NonNullable<Prepared['options']['plan']>): boolean => (breaks?.restarts.length ?? 0) > 0;
+const restarts = ({breaks}: NonNullable<PreparedRun['options']['plan']>): boolean => (breaks?.restarts.length ?? 0) > 0;
 
 const sameNumbers = (a: Float64Array, b: Float64Array): boolean =>
   a === b || (a.length === b.length && a.every((value, i) => value === b[i]));
 
 /** Numbers in a row of a member's saved series. */
-export const widthOf = (prepared: Prepared): number => seriesOf(prepared).width;
+export const widthOf = (prepared: PreparedRun): number => seriesOf(prepared).width;

@@ -8,14 +8,14 @@ import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import {readParams, toTree} from '../system/params.js';
 import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import type {RunCotangents} from './series.js';
 import {column, seriesOf, setColumn} from './series.js';
 
 /** A cotangent of a run as its user gives it. @param saved times, which may be others than those of the run's grid */
 export function runCotangents(
-  prepared: Prepared,
+  prepared: PreparedRun,
   run: Run,
   cotangent: Cotangent,
   saved = run.times.length,
@@ -42,7 +42,7 @@ function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
 }
 
 /** A cotangent of saved values as a matrix (series.ts). */
-export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
+export function packCotangent(prepared: PreparedRun, cotangent: Cotangent, saved: number): Float64Array {
   requireCotangent(cotangent);
   const {blocks, width} = seriesOf(prepared);
   const packed = new Float64Array(saved * width);
@@ -70,14 +70,14 @@ export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: n
 }
 
 /** Tangents of the matrix (series.ts) as series under their names. */
-export function namedTangents(prepared: Prepared, tangents: readonly Float64Array[]): NamedValues[] {
+export function namedTangents(prepared: PreparedRun, tangents: readonly Float64Array[]): NamedValues[] {
   const {blocks, width} = seriesOf(prepared);
   return tangents.map(matrix => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])));
 }
 
 /** A gradient under the names its parts have for the user. */
 export function namedGradient(
-  {traced, leaves, initialValues}: Prepared,
+  {traced, leaves, initialValues}: PreparedRun,
   {initial: flat, parameters, recomputedSteps}: Gradient,
 ): Pullback {
   const started = traced.state.blocks.filter(({offset}) => offset < initialValues.length);
@@ -99,7 +99,7 @@ export function namedGradient(
   };
 }
 
-export function packDirections(prepared: Prepared, directions: readonly Tangent[]): Directions {
+export function packDirections(prepared: PreparedRun, directions: readonly Tangent[]): Directions {
   const {initialValues, traced, parameterValues} = prepared;
   const started = traced.state.blocks.filter(({offset}) => offset < initialValues.length);
   const count = directions.length;

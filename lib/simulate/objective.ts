@@ -28,7 +28,7 @@ import type {
   ValueAndGradient,
   ValueAndVariables,
 } from './objective-kinds.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import {readCaptured, refill} from './prepare.js';
 import {pullSeries, seriesOf, seriesValues} from './series.js';
 import type {Point, SourceCotangents, TracedFunction} from './traced-function.js';
@@ -48,7 +48,7 @@ export class Objectives {
   /** By loss, the call that served last. */
   private readonly ready = new WeakMap<AnyObjective, LossCall>();
 
-  constructor(private readonly base: Prepared) {}
+  constructor(private readonly base: PreparedRun) {}
 
   /** @throws as `Simulation.valueAndVariables` */
   ofVariables(loss: AnyObjective, given: AnyValues = {}): ValueAndVariables {
@@ -123,7 +123,7 @@ export class Objectives {
     loss: AnyObjective,
     given: AnyValues = {},
     owner: string,
-  ): {prepared: Prepared; point: Point; encoder: TracedFunction<'given'> | undefined} {
+  ): {prepared: PreparedRun; point: Point; encoder: TracedFunction<'given'> | undefined} {
     requireValue(loss, callable, `${owner}: the loss`, 'bad-loss');
     refuseUnknownOptions(
       given,
@@ -147,7 +147,7 @@ export class Objectives {
   }
 
   private differentiate(
-    prepared: Prepared,
+    prepared: PreparedRun,
     result: Run,
     loss: TracedFunction<LossArgument>,
     point: Point,
@@ -232,7 +232,7 @@ export class Objectives {
  * @throws EventError 'too-few-events' where it reads `events` and fails for want of one; what else fails while none
  *   happened is told with it
  */
-function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: Prepared, happened: number): tf.Tensor {
+function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: PreparedRun, happened: number): tf.Tensor {
   let read = false;
   const watched = Object.defineProperty({...at}, 'events', {
     enumerable: true,
@@ -262,7 +262,7 @@ const nothing: readonly number[] = [];
 
 /** The blocks of a start, flat, as tensors. */
 /** Hidden states that it leaves out begin as the run was prepared. */
-function flat(start: {readonly [block: string]: tf.Tensor}, {own, initial, system}: Prepared): tf.Tensor {
+function flat(start: {readonly [block: string]: tf.Tensor}, {own, initial, system}: PreparedRun): tf.Tensor {
   const hidden = new Set(system.kind === 'mechanics' ? Object.keys(system.states ?? {}) : []);
   const parts = own.map(({name, shape}, i) => {
     const block: unknown = (start as typeof start | null | undefined)?.[name];
@@ -282,7 +282,7 @@ function flat(start: {readonly [block: string]: tf.Tensor}, {own, initial, syste
 }
 
 /** The start that the encoder makes. @throws InconsistentStateError where it is not finite */
-export function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point: Point): Float64Array {
+export function encoded(encoder: TracedFunction<'given'>, {own}: PreparedRun, point: Point): Float64Array {
   const {executable} = encoder;
   encoder.load(point);
   executable.run('value');
@@ -298,7 +298,7 @@ export function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point
 }
 
 function named(
-  {traced, leaves, initialValues}: Prepared,
+  {traced, leaves, initialValues}: PreparedRun,
   initial: Float64Array | undefined,
   {params, captured}: SourceCotangents,
 ): ValueAndGradient['gradient'] {

@@ -10,8 +10,8 @@ type Saved = Pick<Path, 'states' | 'times'>;
 function load(context: StepContext, {states, times}: Saved): StepExecutable<ObserveProgram> {
   const executable = context.compiled.observe(times.length);
   loadParameters(executable, context);
-  executable.find('xs')?.set(states);
-  executable.find('ts')?.set(times);
+  executable.optionalBuffer('xs')?.set(states);
+  executable.optionalBuffer('ts')?.set(times);
   return executable;
 }
 
@@ -33,7 +33,7 @@ export function pullObserved(
   stateCotangents: Float64Array,
 ): {times: Float64Array; parameters: Float64Array[]} {
   const executable = load(context, saved);
-  executable.find('observedCotangent')?.set(cotangent);
+  executable.optionalBuffer('observedCotangent')?.set(cotangent);
   executable.run('pullObserved');
   const xsCotangent = executable.buffer('xsCotangent');
   for (let i = 0; i < stateCotangents.length; i++) stateCotangents[i] += xsCotangent[i];
@@ -58,11 +58,11 @@ export function pushObserved(
   const executable = load(context, saved);
   const width = tangents.length / count;
   return Array.from({length: count}, (_, k) => {
-    executable.find('dxs')?.set(tangents.subarray(k * width, (k + 1) * width));
-    executable.find('dts')?.set(times.subarray(k * saved.times.length, (k + 1) * saved.times.length));
+    executable.optionalBuffer('dxs')?.set(tangents.subarray(k * width, (k + 1) * width));
+    executable.optionalBuffer('dts')?.set(times.subarray(k * saved.times.length, (k + 1) * saved.times.length));
     parameters.forEach((dp, i) => {
       const size = dp.length / count;
-      executable.find(`dp.${i}`)?.set(dp.subarray(k * size, (k + 1) * size));
+      executable.optionalBuffer(`dp.${i}`)?.set(dp.subarray(k * size, (k + 1) * size));
     });
     executable.run('pushObserved');
     return executable.buffer('dObserved').slice();

@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import {column, pullOf, seriesOf, setColumn} from './series.js';
 import {numbersOf} from '../read.js';
@@ -17,7 +17,7 @@ export interface Source {
 }
 
 /** Everything of a run that is a tensor of numbers. */
-export function sources({initial, traced, leaves}: Prepared): Source[] {
+export function sources({initial, traced, leaves}: PreparedRun): Source[] {
   const list: Source[] = [];
   let offset = 0;
   for (const {tensor, values} of initial) {
@@ -43,7 +43,7 @@ export const secondDerivative = (): OptionError =>
  * A gradient tape is running, and the run depends on something a gradient may be asked for.
  * @throws OptionError 'second-derivative'
  */
-export function taping(prepared: Prepared): boolean {
+export function taping(prepared: PreparedRun): boolean {
   const depth = tf.engine().state.gradientDepth;
   if (depth === 0 || sources(prepared).length === 0) return false;
   // Said here, before the gradient is asked for: what a tape has saved is lost when one of its gradients throws.
@@ -54,28 +54,28 @@ export function taping(prepared: Prepared): boolean {
 /**
  * The saved series as tensors [saved, ...shape], by name; on the tape where one is running and the run kept its steps.
  */
-export function asTensors(prepared: Prepared, run: Run, matrix: Float64Array): {[name: string]: tf.Tensor} {
+export function asTensors(prepared: PreparedRun, run: Run, matrix: Float64Array): {[name: string]: tf.Tensor} {
   const list = run.tape === undefined ? [] : sources(prepared);
   return list.length > 0 ? onTape(prepared, run, matrix, list) : plain(prepared, run, matrix);
 }
 
-function plain(prepared: Prepared, {times}: Run, matrix: Float64Array): {[name: string]: tf.Tensor} {
+function plain(prepared: PreparedRun, {times}: Run, matrix: Float64Array): {[name: string]: tf.Tensor} {
   return named(prepared, seriesTensors(prepared, times.length, matrix));
 }
 
 /** The series of a matrix [saved, width] as tensors, block by block. */
-export function seriesTensors(prepared: Prepared, saved: number, matrix: Float64Array): tf.Tensor[] {
+export function seriesTensors(prepared: PreparedRun, saved: number, matrix: Float64Array): tf.Tensor[] {
   const {blocks, width} = seriesOf(prepared);
   return blocks.map(block => tf.tensor(new Float32Array(column(matrix, width, block)), [saved, ...block.shape]));
 }
 
 /** Such tensors by name. */
-export function named(prepared: Prepared, series: readonly tf.Tensor[]): {[name: string]: tf.Tensor} {
+export function named(prepared: PreparedRun, series: readonly tf.Tensor[]): {[name: string]: tf.Tensor} {
   return Object.fromEntries(seriesOf(prepared).blocks.map(({name}, i) => [name, series[i]]));
 }
 
 /** Their cotangents as one matrix. */
-export function packCotangents(prepared: Prepared, saved: number, cotangents: readonly tf.Tensor[]): Float64Array {
+export function packCotangents(prepared: PreparedRun, saved: number, cotangents: readonly tf.Tensor[]): Float64Array {
   const {blocks, width} = seriesOf(prepared);
   const packed = new Float64Array(saved * width);
   blocks.forEach((block, i) => setColumn(packed, width, block, numbersOf(cotangents[i])));
@@ -117,7 +117,7 @@ export function operation(
 }
 
 function onTape(
-  prepared: Prepared,
+  prepared: PreparedRun,
   run: Run,
   matrix: Float64Array,
   list: readonly Source[],

@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Engine, EngineName, Precision} from '../engine/index.js';
 import {OptionError} from '../errors.js';
-import type {Check, Checks} from '../checks.js';
+import type {Check, OptionSchema} from '../checks.js';
 import {abortSignal, any, boolean, callable, integrationChecks, refuseUnknownOptions, shown} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
@@ -158,7 +158,7 @@ export interface RunOptions extends ExecutionOptions, Pick<ConstraintOptions, 's
 }
 
 /** What has a sentence of its own is `any` here: a scheme that was not called, times that do not fit one another. */
-const simulateOptions: Checks = {
+const simulateOptions: OptionSchema = {
   ...(integrationChecks satisfies {readonly [option in keyof Required<IntegrationOptions>]: Check}),
   params: any,
   inputs: any,

@@ -13,7 +13,7 @@ import type {TracedRun, TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
 import {isContact} from '../system/constraint-kinds.js';
-import type {OwnBlock} from '../system/equations.js';
+import type {UserBlock} from '../system/equations.js';
 import {radauIIA5} from '../scheme/index.js';
 import type {Inputs} from '../system/inputs.js';
 import {InputReads} from '../system/inputs.js';
@@ -38,12 +38,12 @@ import type {RunContext} from '../integrate/run-context.js';
 import {numbersOf} from '../read.js';
 
 /** A run with all that its results are shown by. */
-export interface Prepared extends RunContext {
+export interface PreparedRun extends RunContext {
   readonly system: System;
   readonly options: RunOptions;
   readonly adjoint: PreparedAdjoint;
   /** The user's blocks, in order: q, v and hidden states, or y. */
-  readonly own: readonly OwnBlock[];
+  readonly own: readonly UserBlock[];
   /** Their values at the start. */
   readonly initial: readonly NumericValue[];
   readonly leaves: readonly Leaf[];
@@ -51,7 +51,7 @@ export interface Prepared extends RunContext {
   /** Where a parameter was given that no function read; a loss may yet read it (`hvp`). */
   readonly unread?: OptionError;
   /** This simulation over another time span; traces and compiled programs are shared. */
-  readonly over: (stretch: Stretch) => Prepared;
+  readonly over: (stretch: Stretch) => PreparedRun;
   /** What drives it, by the names in `params`. */
   readonly inputs?: Inputs;
   /** What plans for other times are made of, where it was prepared for any (timed.ts). */
@@ -67,7 +67,7 @@ export function prepare(
   initial: Initial,
   options: SimulateOptions,
   planned: PreparedFor = 'itself',
-): Prepared {
+): PreparedRun {
   if (isTracing())
     throw new OptionError(
       'nested',
@@ -87,7 +87,7 @@ function prepareWithInputs(
   inputs: Inputs,
   options: SimulateOptions,
   planned: PreparedFor,
-): Prepared {
+): PreparedRun {
   requireValue(inputs, object, 'simulate: inputs');
   for (const [name, input] of Object.entries(inputs))
     requireValue(input, isInput, `inputs.${name}`, 'not-a-signal', name);
@@ -104,11 +104,11 @@ function prepareWithInputs(
     },
     planned,
   );
-  const driven = (one: Prepared): Prepared => ({...one, inputs, over: stretch => driven(one.over(stretch))});
+  const driven = (one: PreparedRun): PreparedRun => ({...one, inputs, over: stretch => driven(one.over(stretch))});
   return {...driven(prepared), unread: prepared.unread ?? reads.unread()};
 }
 
-function prepareDriven(system: System, initial: Initial, asGiven: SimulateOptions, planned: PreparedFor): Prepared {
+function prepareDriven(system: System, initial: Initial, asGiven: SimulateOptions, planned: PreparedFor): PreparedRun {
   const options = withScheme(system, asGiven);
   if (typeof initial !== 'object' || initial === null)
     throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
@@ -152,7 +152,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
     }),
     run => run,
   );
-  const along = (asked: RunOptions, readAs: (isPlanned: boolean) => RunOptions): Prepared => {
+  const along = (asked: RunOptions, readAs: (isPlanned: boolean) => RunOptions): PreparedRun => {
     const begin = performance.now();
     const withBreaks = breakingRun(asked, readAs, tracedAs, from !== undefined, anyTimes);
     const {run} = withBreaks;
@@ -309,13 +309,13 @@ function requireReversible(system: System, {grid}: RunOptions): void {
 }
 
 /** @throws OptionError 'unknown-parameter' */
-export function requireRead<P extends Prepared>(prepared: P): P {
+export function requireRead<P extends PreparedRun>(prepared: P): P {
   if (prepared.unread !== undefined) throw prepared.unread;
   return prepared;
 }
 
 /** A plan of adaptive steps with its tolerances in the shape of the state. */
-function withTolerances(plan: Plan | undefined, own: readonly OwnBlock[], system: System): Plan | undefined {
+function withTolerances(plan: Plan | undefined, own: readonly UserBlock[], system: System): Plan | undefined {
   if (plan?.control.kind !== 'adaptive') return plan;
   const noisy = system.kind === 'ode' && system.noise !== undefined;
   return {...plan, absolute: absoluteTolerances(plan.control, own), ...(noisy ? {revisits: true} : {})};
@@ -346,12 +346,12 @@ function alongOf({plan, events}: RunOptions, anyTimes: boolean): OutputRequest |
  * @throws ShapeError where a shape or the tree of params is not what was traced
  */
 export function refill(
-  prepared: Prepared,
+  prepared: PreparedRun,
   initial: Initial | undefined,
   params: NumericParams | undefined,
   signal?: AbortSignal,
   variables?: ReadonlyMap<tf.Variable, Float64Array>,
-): Prepared {
+): PreparedRun {
   const {traced} = prepared;
   prepared.compiled.compileTime = 0;
   prepared.start.compiled.compileTime = 0;
@@ -372,10 +372,10 @@ export function refill(
 
 /** Replaces start and params; captured variables keep their values. */
 export function refillMember(
-  prepared: Prepared,
+  prepared: PreparedRun,
   initial: Initial | undefined,
   params: NumericParams | undefined,
-): Prepared {
+): PreparedRun {
   const read = readNumbers(prepared, initial, params);
   const {leaves} = read;
   const {parameterValues} = prepared;
@@ -393,10 +393,10 @@ export function refillMember(
 
 /** The numbers of a start and of params, in the shapes that were traced. */
 export function readNumbers(
-  prepared: Prepared,
+  prepared: PreparedRun,
   initial: Initial | undefined,
   params: NumericParams | undefined,
-): Pick<Prepared, 'initial' | 'leaves' | 'initialValues'> {
+): Pick<PreparedRun, 'initial' | 'leaves' | 'initialValues'> {
   const {system, own, traced} = prepared;
   if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
     throw new OptionError(

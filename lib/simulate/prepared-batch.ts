@@ -10,7 +10,7 @@ import {
   abortSignal,
   any,
   callable,
-  count,
+  positiveInteger,
   finite,
   list,
   object,
@@ -49,7 +49,7 @@ import {encoded, Objectives} from './objective.js';
 import {asTensors, taping} from './operation.js';
 import type {RunCotangents} from './series.js';
 import type {SimulateOptions} from './options.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import {prepare, readCaptured, refill, refillMember} from './prepare.js';
 import type {MemberTimes} from './timed.js';
 import {atTimes, gatheredRows, placed} from './timed.js';
@@ -75,7 +75,7 @@ type AnyMember = MemberTimes & {
 
 /** A member's run as it is asked for, with what else depends on its numbers. */
 interface Asked {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedRun;
   readonly places?: Int32Array;
   readonly point: Point;
   readonly encoder?: TracedFunction<'given'>;
@@ -89,7 +89,7 @@ export function prepareBatch<S extends AnySystem>(
 ): PreparedBatch<S> {
   requireValue(all, object, 'batch.prepare: the options', 'bad-time');
   const {lanes, ...options} = all;
-  if (lanes !== undefined) requireValue(lanes, count, 'batch.prepare: lanes', 'bad-option', 'lanes');
+  if (lanes !== undefined) requireValue(lanes, positiveInteger, 'batch.prepare: lanes', 'bad-option', 'lanes');
   if (isRunState(initial))
     throw new OptionError('bad-initial', 'batch.prepare: members cannot start from a saved state: give {y} or {q, v}.');
   const batch = new Batches(system, initial, options as SimulateOptions, lanes);
@@ -104,7 +104,7 @@ export function prepareBatch<S extends AnySystem>(
 }
 
 class Batches {
-  private readonly base: Prepared;
+  private readonly base: PreparedRun;
   private readonly objectives: Objectives;
   private readonly members: Members;
 
@@ -206,7 +206,7 @@ class Batches {
       if (encoder === undefined) return;
       // Its buffers were another member's since.
       encoder.load(point);
-      encoder.executable.find('givenCotangent')?.set(gradients.initial[i]);
+      encoder.executable.optionalBuffer('givenCotangent')?.set(gradients.initial[i]);
       encoder.executable.run('pull');
       encoder.addTo(sums[i]);
       inOne(i, () => requireFiniteSums({params: sums[i].params, captured: new Map()}, prepared.leaves));
@@ -230,7 +230,7 @@ class Batches {
     return given.map((member, i) => inOne(i, () => this.readOne(shared, member, captured, what)));
   }
 
-  private readOne(shared: Prepared, member: AnyMember, captured: Point['captured'], what: 'run' | 'loss'): Asked {
+  private readOne(shared: PreparedRun, member: AnyMember, captured: Point['captured'], what: 'run' | 'loss'): Asked {
     requireValue(member, object, 'a member', 'bad-initial');
     refuseUnknownOptions(
       member,
@@ -364,7 +364,7 @@ class Batches {
     };
   }
 
-  private named({traced, initialValues}: Prepared, flat: Float64Array): MemberGradient['initial'] {
+  private named({traced, initialValues}: PreparedRun, flat: Float64Array): MemberGradient['initial'] {
     const started = traced.state.blocks.filter(({offset}) => offset < initialValues.length);
     return Object.fromEntries(started.map(({name, offset, size}) => [name, flat.slice(offset, offset + size)]));
   }

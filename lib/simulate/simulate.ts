@@ -21,7 +21,7 @@ import type {
 import {namedGradient, namedTangents, packDirections, runCotangents} from './named.js';
 import {taping} from './operation.js';
 import type {SimulateOptions, Stretch} from './options.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
 import {run} from '../integrate/run.js';
 import {pullOf, runAndPush} from './series.js';
@@ -259,9 +259,9 @@ export interface Simulation<S extends AnySystem = System> {
   jvpsAsync(directions: readonly Tangent<S>[], values?: AsyncRunValues<S>): Promise<Jvps<S>>;
 }
 
-function simulationOf(made: Prepared): Simulation {
-  const prepared: Prepared = {...made, unread: undefined};
-  const filled = (values: RunValues = {}): Prepared => {
+function simulationOf(made: PreparedRun): Simulation {
+  const prepared: PreparedRun = {...made, unread: undefined};
+  const filled = (values: RunValues = {}): PreparedRun => {
     refuseUnknownOptions(
       values,
       {initial: object, params: object, signal: abortSignal},
@@ -269,7 +269,7 @@ function simulationOf(made: Prepared): Simulation {
     );
     return refill(prepared, values.initial, values.params, values.signal);
   };
-  const onThreads = ({workers, ...values}: AsyncRunValues = {}): [Prepared, RunThreads] => [
+  const onThreads = ({workers, ...values}: AsyncRunValues = {}): [PreparedRun, RunThreads] => [
     requireRead(filled(values)),
     {workers},
   ];
@@ -297,12 +297,12 @@ function simulationOf(made: Prepared): Simulation {
 /** Values of an asynchronous run. */
 export type AsyncRunValues<S extends AnySystem = System> = RunValues<S> & RunThreads;
 
-function runOn(prepared: Prepared): AnyTrajectory {
+function runOn(prepared: PreparedRun): AnyTrajectory {
   requireRead(prepared);
   return finish(prepared, taping(prepared) ? prepared.adjoint.run(prepared) : run(prepared), true);
 }
 
-function vjpOn(prepared: Prepared): Vjp {
+function vjpOn(prepared: PreparedRun): Vjp {
   requireRead(prepared);
   const result = prepared.adjoint.run(prepared);
   const pull = pullOf(prepared, result);
@@ -316,7 +316,7 @@ function vjpOn(prepared: Prepared): Vjp {
   };
 }
 
-function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
+function jvpsOn(prepared: PreparedRun, directions: readonly Tangent[]): Jvps {
   requireRead(prepared);
   const packed = packDirections(prepared, directions);
   const {run: result, tangents, happened} = runAndPush(prepared, packed, prepared.options.throw);

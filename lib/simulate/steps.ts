@@ -7,7 +7,7 @@ import {HistoryLoop} from '../integrate/history/history-loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial} from './kinds.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import {prepare, requireRead} from './prepare.js';
 import type {RunState, ResumeState} from '../integrate/run-state.js';
 import {runState} from '../integrate/run-state.js';
@@ -43,8 +43,8 @@ export function* steps(
   throwIfAborted(signal);
   if (plan === undefined) throw new Error('a run of steps has a plan');
   // Buffers of its own: between two states the same system may be run elsewhere.
-  const alone = ({traced}: Pick<Prepared, 'traced'>): CompiledStep => new CompiledStep(traced, shared.engine);
-  const prepared: Prepared = {
+  const alone = ({traced}: Pick<PreparedRun, 'traced'>): CompiledStep => new CompiledStep(traced, shared.engine);
+  const prepared: PreparedRun = {
     ...shared,
     compiled: alone(shared),
     start: {...shared.start, compiled: alone(shared.start)},
@@ -65,7 +65,7 @@ function ended({status, error}: Pick<HistoryLoop, 'status' | 'error'>, options: 
   return status;
 }
 
-function* taken(prepared: Prepared, loop: HistoryLoop): Generator<SavedState, void, undefined> {
+function* taken(prepared: PreparedRun, loop: HistoryLoop): Generator<SavedState, void, undefined> {
   const {states, times} = loop.saver.take();
   if (times.length === 0) return;
   const {size} = prepared.traced.state;
@@ -80,7 +80,7 @@ function* taken(prepared: Prepared, loop: HistoryLoop): Generator<SavedState, vo
     );
 }
 
-function savedState(prepared: Prepared, standing: ResumeState, x: Float64Array, t: number): SavedState {
+function savedState(prepared: PreparedRun, standing: ResumeState, x: Float64Array, t: number): SavedState {
   return {
     t,
     values(name) {

@@ -1,12 +1,12 @@
 /**
  * Single runs of a prepared simulation by worker threads: ensembles of one, of which several may be under way at once.
  */
-import {requireValue, whole} from '../checks.js';
+import {requireValue, nonNegativeInteger} from '../checks.js';
 import {Ensemble, type Done} from './ensemble.js';
 import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';
 import {namedGradient, namedTangents, packDirections, runCotangents} from './named.js';
 import {asTensors} from './operation.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import type {AnyTrajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';
 
@@ -20,14 +20,14 @@ export interface RunThreads {
 }
 
 /** @throws (rejects) as the run would here */
-export async function runThere(prepared: Prepared, {workers}: RunThreads): Promise<AnyTrajectory> {
+export async function runThere(prepared: PreparedRun, {workers}: RunThreads): Promise<AnyTrajectory> {
   const [done] = await alone(prepared, workers).runAsync(false);
   return trajectory(prepared, done);
 }
 
 /** The run and its way back, which may be asked for again. */
 export async function vjpThere(
-  prepared: Prepared,
+  prepared: PreparedRun,
   {workers}: RunThreads,
 ): Promise<{readonly trajectory: AnyTrajectory; pullback(cotangent: Cotangent): Promise<Pullback>}> {
   const ensemble = alone(prepared, workers);
@@ -47,7 +47,7 @@ export async function vjpThere(
 
 /** The run and its tangents. */
 export async function jvpsThere(
-  prepared: Prepared,
+  prepared: PreparedRun,
   {workers}: RunThreads,
   directions: readonly Tangent[],
 ): Promise<{readonly trajectory: AnyTrajectory; readonly tangents: NamedValues[]}> {
@@ -55,12 +55,12 @@ export async function jvpsThere(
   return {trajectory: trajectory(prepared, done), tangents: namedTangents(prepared, done.tangents)};
 }
 
-function alone(prepared: Prepared, workers: number | undefined): Ensemble {
-  if (workers !== undefined) requireValue(workers, whole, 'workers', 'bad-workers');
+function alone(prepared: PreparedRun, workers: number | undefined): Ensemble {
+  if (workers !== undefined) requireValue(workers, nonNegativeInteger, 'workers', 'bad-workers');
   return new Ensemble([prepared], workers, true);
 }
 
 /** Off the tape. */
-function trajectory(prepared: Prepared, {run, matrix}: Done): AnyTrajectory {
+function trajectory(prepared: PreparedRun, {run, matrix}: Done): AnyTrajectory {
   return trajectoryOf(prepared, run, matrix, asTensors(prepared, {...run, tape: undefined}, matrix));
 }

@@ -10,7 +10,7 @@ import {plannedBreaks} from '../integrate/history/breaks.js';
 import {readPlan, readSpan} from '../integrate/history/plan.js';
 import type {SimulateOptions} from './options.js';
 import {byClock, endOf} from './options.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 
 /** The times of a batch's member; absent ones are those that the batch was prepared with. */
 export interface MemberTimes {
@@ -31,7 +31,7 @@ export interface MemberTimes {
  * A run at its times, and which of what it saves stands in each place asked for; undefined where nothing is missing.
  */
 export interface TimedRun {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedRun;
   readonly places?: Int32Array;
 }
 
@@ -42,7 +42,13 @@ type Times = Pick<SimulateOptions, 'dt' | 'steps' | 't1' | 'saveAt'>;
  * @param planned with a plan, though it be a plain grid
  * @throws OptionError 'bad-time', 'bad-save'
  */
-export function atTimes(prepared: Prepared, asked: Times, times: MemberTimes, t0: number, planned: boolean): TimedRun {
+export function atTimes(
+  prepared: PreparedRun,
+  asked: Times,
+  times: MemberTimes,
+  t0: number,
+  planned: boolean,
+): TimedRun {
   const {timed, options} = prepared;
   const control = options.plan?.control;
   if (timed === undefined || control === undefined) throw new Error('it was prepared for its own times');

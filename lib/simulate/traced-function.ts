@@ -116,9 +116,9 @@ export class TracedFunction<Own extends string> {
   private find(): FunctionBuffers {
     const {executable, own, counts} = this;
     const find = (name: Exclude<keyof FunctionBuffers, 'own'>, count: number): (Float64Array | undefined)[] =>
-      Array.from({length: count}, (_, i) => executable.find(`${name}.${i}`));
+      Array.from({length: count}, (_, i) => executable.optionalBuffer(`${name}.${i}`));
     return {
-      own: own.map(name => executable.find(name)),
+      own: own.map(name => executable.optionalBuffer(name)),
       params: find('params', counts.params),
       data: find('data', counts.data),
       captured: find('captured', counts.captured),

@@ -6,7 +6,7 @@ import {beyondInputs} from '../system/inputs.js';
 import type {EventRecord} from '../integrate/history/records.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import type {AnySystem, ByKind, StatesOf} from './kinds.js';
-import type {Prepared} from './prepare.js';
+import type {PreparedRun} from './prepare.js';
 import type {RunState} from '../integrate/run-state.js';
 import {runState} from '../integrate/run-state.js';
 import type {Run} from '../integrate/path.js';
@@ -128,7 +128,7 @@ export type Trajectory<S extends AnySystem = MechanicalSystem> = ByKind<
   AnyTrajectory
 >;
 
-export function statsOf(prepared: Prepared, {counters, milliseconds, workerFacts}: Run): Stats {
+export function statsOf(prepared: PreparedRun, {counters, milliseconds, workerFacts}: Run): Stats {
   const {compiled} = prepared;
   const {compileTime, nonzeros, linear} = workerFacts ?? {compileTime: compiled.compileTime, ...solverOf(prepared)};
   const {
@@ -178,12 +178,12 @@ class SavedRun implements AnyTrajectory {
   readonly stats: Stats;
   readonly warnings: readonly string[];
   readonly events: readonly EventRecord[];
-  readonly #prepared: Prepared;
+  readonly #prepared: PreparedRun;
   readonly #run: Run;
   readonly #matrix: Float64Array;
   readonly #tensors: {readonly [name: string]: tf.Tensor};
 
-  constructor(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}) {
+  constructor(prepared: PreparedRun, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}) {
     this.t = tf.tensor1d(new Float32Array(run.times));
     const hidden = hiddenNames(prepared.system);
     if (hidden.length > 0) this.states = Object.fromEntries(hidden.map(name => [name, tensors[name]]));
@@ -330,7 +330,7 @@ function absent(name: string): never {
  * @param tensors the same as tensors [saved, ...shape], by name
  */
 export function trajectoryOf(
-  prepared: Prepared,
+  prepared: PreparedRun,
   run: Run,
   matrix: Float64Array,
   tensors: {readonly [name: string]: tf.Tensor},

@@ -2,8 +2,8 @@
  * The buffers of a step's programs, one line of a table each: its contents, its shape, and how long it stays
  * unchanged. Programs that are compiled together share buffers by name, so these names are the contract between the
  * programs (programs.ts and others), Newton's iteration, the integrators and the adjoints; a name that is not listed
- * does not compile. `buffer(name)` is for required buffers, `find(name)` for those that some programs do not read or
- * write, by design: a force without time reads no t, a step without an error estimate has no E.
+ * does not compile. `buffer(name)` is for required buffers, `optionalBuffer(name)` for those that some programs do not
+ * read or write, by design: a force without time reads no t, a step without an error estimate has no E.
  */
 import type {Executable, Programs} from '../engine/engine.js';
 import {bufferSizes} from '../engine/engine.js';
@@ -127,7 +127,7 @@ export const buffers = {
   taken: {shape: 'number'},
   /** What adjoint/jacobian-factor.ts counts along a sweep. */
   sweepFrame: {shape: 'any'},
-  /** Row maxima of the matrix at the last measurement of its error amplification (linear/lost-digits.ts). */
+  /** Row maxima of the matrix at the last measurement of its error amplification (linear/error-amplification.ts). */
   growth: {shape: 'any'},
   /** Matrix-free: a direction, J times it, Jᵀ times it. */
   direction: {shape: 'unknown'},

@@ -123,7 +123,7 @@ export class CompiledStep {
   }
 
   private get isRemote(): boolean {
-    return this.engine.distant === true;
+    return this.engine.remote === true;
   }
 
   /** The adjoint of a step as a function of its state and unknown. */
@@ -414,7 +414,7 @@ export class CompiledStep {
 
   /** Whether sums over many steps may be made by a program: they are in double precision. */
   get canAccumulate(): boolean {
-    return this.engine.addsInDouble ?? !this.isSingle;
+    return this.engine.accumulatesInDouble ?? !this.isSingle;
   }
 
   get isSingle(): boolean {
@@ -449,8 +449,8 @@ export class CompiledStep {
     try {
       return this.engine.compile(programs, options);
     } catch (error) {
-      if (!(error instanceof MemoryError) || this.engine.instead === undefined) throw error;
-      this.engine = this.engine.instead;
+      if (!(error instanceof MemoryError) || this.engine.fallback === undefined) throw error;
+      this.engine = this.engine.fallback;
       return this.engine.compile(programs, options);
     }
   }

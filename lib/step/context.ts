@@ -58,9 +58,9 @@ function inputsOfRun(executable: StepExecutable, count: number): RunInputs {
   let inputs = runInputs.get(executable);
   if (inputs === undefined) {
     inputs = {
-      parameters: Array.from({length: count}, (_, i) => executable.find(`p.${i}`)),
-      regularization: executable.find('regularization'),
-      proximity: executable.find('proximity'),
+      parameters: Array.from({length: count}, (_, i) => executable.optionalBuffer(`p.${i}`)),
+      regularization: executable.optionalBuffer('regularization'),
+      proximity: executable.optionalBuffer('proximity'),
       derive: executable.has(parameterProgram) ? executable.program(parameterProgram) : undefined,
     };
     runInputs.set(executable, inputs);

@@ -4,13 +4,13 @@ import {OptionError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {stabilized, withReactions} from '../scheme/constrained.js';
 import type {Formulation, FormulationOf, Scheme, SystemTraits} from '../scheme/scheme.js';
-import {readsAhead} from '../scheme/scheme.js';
+import {usesTrialStep} from '../scheme/scheme.js';
 import {withPast} from '../scheme/delayed.js';
 import type {Division} from '../system/breaking-points.js';
 import {holdsPosition, isContact, isHardContact} from '../system/constraint-kinds.js';
 import type {Delays} from '../system/delays.js';
 import {pastUnknown} from '../system/delays.js';
-import type {Equations, OwnBlock} from '../system/equations.js';
+import type {Equations, UserBlock} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {isGeneral, isMassless, mechanicalEquations} from '../system/mechanics.js';
 import type {Numeric} from '../system/numeric.js';
@@ -32,7 +32,7 @@ export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 export function equationsOf(
   system: System,
   params: Params,
-  own: readonly OwnBlock[],
+  own: readonly UserBlock[],
   readers?: ReadonlySet<number>,
   middle?: tf.Tensor,
 ): Equations {
@@ -336,7 +336,7 @@ function delayFormulation(
   {lengths, longest, history}: Delays,
   {dt, jumps = new Float64Array(0)}: ConstraintOptions,
 ): StepFormulation {
-  if (readsAhead(formulation, 'first'))
+  if (usesTrialStep(formulation, 'first'))
     throw wrongScheme(
       scheme,
       'uses the previous step, but steps of a dde restart at breaking points: choose a one-step scheme, such as '
@@ -353,7 +353,7 @@ export const stateBlocks = (system: System): readonly string[] =>
   system.kind === 'mechanics' ? ['q', 'v', ...Object.keys(system.states ?? {})] : ['y'];
 
 /** The user's blocks where they all have one shape. */
-export const blocksOfShape = (system: System, shape: Shape): OwnBlock[] =>
+export const blocksOfShape = (system: System, shape: Shape): UserBlock[] =>
   stateBlocks(system).map(name => ({name, shape}));
 
 /** Which block of a scheme a block of the user's is a part of; itself where undefined. */

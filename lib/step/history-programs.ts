@@ -6,7 +6,7 @@
 import {add, full, mul, neg} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
-import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {bufferInput, graphOf, tangentSeed} from './buffers.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
@@ -74,7 +74,7 @@ function densePrograms({
     events === undefined
       ? undefined
       : simplifyNodes(
-          substitute(
+          replaceNodes(
             [events],
             new Map<Node, Node>([
               [x, dense],

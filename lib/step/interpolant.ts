@@ -8,7 +8,7 @@ import {concat, reshape, slice} from '../graph/build.js';
 import {hoist} from '../graph/hoist.js';
 import type {Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
 import {bufferInput} from './buffers.js';
 import type {TracedStep} from './traced-step.js';
@@ -30,7 +30,7 @@ const maxExtraWork = 0.5;
 export const denseWithoutInterpolant = ({functions: {dense, inside}, inputs}: TracedStep): Node | undefined =>
   dense === undefined || inside === undefined || inputs.inside === undefined
     ? dense
-    : substitute([dense], new Map<Node, Node>([[inputs.inside, inside]]))[0];
+    : replaceNodes([dense], new Map<Node, Node>([[inputs.inside, inside]]))[0];
 
 const flat = (node: Node): Node => reshape(node, [node.size]);
 
@@ -73,7 +73,7 @@ export function shareWithUpdate(
     }),
   );
   return {
-    dense: substitute([each.outputs[0].node], replaced)[0],
+    dense: replaceNodes([each.outputs[0].node], replaced)[0],
     inside: {node: concat(parts.map(flat), 0), input: vector},
   };
 }

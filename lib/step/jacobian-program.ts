@@ -9,7 +9,7 @@ export interface JacobianProgram extends Omit<Jacobian, 'pattern'> {
 
 /**
  * ∂R/∂z, or Newton's matrix where R is a model of the residual.
- * @param options.weak see `Pattern.weak`
+ * @param options.weak see `Pattern.deferredPivots`
  * @param options.once it runs once a run
  */
 export function jacobianProgram(
@@ -20,5 +20,5 @@ export function jacobianProgram(
   const {pattern, ...program} = jacobian(residual, z, once);
   const {rows: n, pointers: rowPointers, indices: columns} = pattern;
   const found = {n, rowPointers, columns, symmetric: false, dense: columns.length === n * n};
-  return {...program, pattern: weak === undefined ? found : {...found, weak}};
+  return {...program, pattern: weak === undefined ? found : {...found, deferredPivots: weak}};
 }

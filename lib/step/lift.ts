@@ -8,7 +8,7 @@
 import {concat, input, reshape, slice} from '../graph/build.js';
 import {dependents} from '../graph/differentiate.js';
 import type {Node, Output} from '../graph/node.js';
-import {substitute} from '../graph/substitute.js';
+import {replaceNodes} from '../graph/replace-nodes.js';
 import type {Lift} from '../trace/lifts.js';
 import type {Trace} from '../trace/trace.js';
 import type {JacobianProgram} from './jacobian-program.js';
@@ -46,7 +46,7 @@ export function extendedOutputs({graph, lifted}: Trace): ExtendedSystem | undefi
     replaced.set(unknown, reshape(slice(unknowns, [offset], [value.size]), value.shape));
     offset += value.size;
   }
-  const equations = substitute([residual, ...lifts.map(({equation}) => equation)], replaced);
+  const equations = replaceNodes([residual, ...lifts.map(({equation}) => equation)], replaced);
   return {
     unknowns,
     outputs: [
@@ -88,9 +88,9 @@ export function extendedJacobian({
 }: TracedStep): JacobianProgram | undefined {
   if (extended === undefined || intermediate === undefined || unknowns === undefined) return undefined;
   const {values, tangent, pattern, ...program} = jacobianProgram(extended, unknowns, {once: isInitialStep});
-  const nodes = substitute(
+  const nodes = replaceNodes(
     tangent === undefined ? [values] : [values, tangent],
     new Map([[unknowns, concat([z, intermediate], 0)]]),
   );
-  return {...program, values: nodes[0], tangent: nodes[1], pattern: {...pattern, own: z.size}};
+  return {...program, values: nodes[0], tangent: nodes[1], pattern: {...pattern, schurSize: z.size}};
 }

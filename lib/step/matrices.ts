@@ -22,7 +22,7 @@ import type {TracedStep} from './traced-step.js';
  */
 export type Matrix = 'jacobian' | 'matrix' | 'filter' | 'block';
 
-/** See `Analysis.history`. */
+/** See `Analysis.pivotState`. */
 export type PivotStates = {readonly [M in Matrix]?: unknown};
 
 /**
@@ -211,14 +211,19 @@ export class StepMatrices {
   restorePivots(learned: PivotStates | undefined): void {
     this.restoredPivots = learned;
     for (const of of ['jacobian', 'matrix', 'filter', 'block'] as const) {
-      for (const analysis of this.analyses[of].values()) if ('history' in analysis) analysis.history = learned?.[of];
+      for (const analysis of this.analyses[of].values()) if ('history' in analysis) analysis.pivotState = learned?.[of];
     }
   }
 
   /** What the linear solvers last used have learned. */
   get pivotStates(): PivotStates {
     const {jacobian, matrix, filter, block} = this.lastUsed;
-    return {jacobian: jacobian?.history, matrix: matrix?.history, filter: filter?.history, block: block?.history};
+    return {
+      jacobian: jacobian?.pivotState,
+      matrix: matrix?.pivotState,
+      filter: filter?.pivotState,
+      block: block?.pivotState,
+    };
   }
 
   /** The solver's symbolic work for this step's Jacobian, or for Newton's matrix where that is another, done once. */
@@ -229,7 +234,8 @@ export class StepMatrices {
       const program = this[of];
       if (program === undefined) throw new Error('an explicit scheme has no linear system');
       analysis = this.source.timed(() => analyze(solver, program.pattern));
-      if (this.restoredPivots?.[of] !== undefined && 'history' in analysis) analysis.history = this.restoredPivots[of];
+      if (this.restoredPivots?.[of] !== undefined && 'history' in analysis)
+        analysis.pivotState = this.restoredPivots[of];
       this.analyses[of].set(key, analysis);
     }
     this.lastUsed[of] = analysis;

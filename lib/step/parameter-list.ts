@@ -4,7 +4,7 @@ import type {Form} from '../graph/newton-matrix.js';
 import {formsOf, settled} from '../graph/newton-matrix.js';
 import type {Node} from '../graph/node.js';
 import {rerolled} from '../graph/reroll.js';
-import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
 import type {Blocks} from '../system/equations.js';
 import type {Leaf, Params} from '../system/params.js';
 import {typedTree} from '../system/params.js';
@@ -57,7 +57,7 @@ export class ParameterList {
       }
       replacements.set(node, known.node);
     }
-    const nodes = substitute(
+    const nodes = replaceNodes(
       graph.outputs.map(output => output.node),
       replacements,
     );

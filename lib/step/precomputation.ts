@@ -1,6 +1,7 @@
 /**
  * Values that depend only on inputs that rarely change (`Lifetime` in buffers.ts) are computed only when they change,
- * if that saves counted work. A minimum cut selects these values (graph/ahead.ts); they are stored in buffers.
+ * if that saves counted work. A minimum cut selects these values (graph/minimum-cut-precomputation.ts); they are stored
+ * in buffers.
  *
  * Once per run: by `parameters`, when the parameters are loaded. A mass matrix and its inverse, a stiffness assembled
  * from moduli, positive parameters as softplus of free ones are values of the step before it is differentiated
@@ -19,11 +20,16 @@
  * update computes anyway, which no lifetime tells.
  */
 import type {Programs} from '../engine/engine.js';
-import {readingAhead, unified, withOutputs, worthAhead} from '../graph/ahead.js';
+import {
+  readPrecomputed,
+  commonSubexpressions,
+  addOutputs,
+  minimumCutPrecomputation,
+} from '../graph/minimum-cut-precomputation.js';
 import {input} from '../graph/build.js';
 import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {simplify, substitute} from '../graph/simplify.js';
+import {simplify, replaceNodes} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
 import type {Lifetime} from './buffers.js';
 import {hasLifetime} from './buffers.js';
@@ -52,7 +58,10 @@ type LongLifetime = keyof typeof storageCost;
 export function selectPrecomputed(outputs: readonly Node[], lifetime: LongLifetime): readonly Node[] {
   const names = topological(outputs).flatMap(node => (isOp(node, 'input') ? [node.attributes.name] : []));
   const changing = new Set(names.filter(name => !hasLifetime(name, lifetime)));
-  const {values, saved} = worthAhead(outputs, changing, {runs: 1, store: ({size}) => storageCost[lifetime] * size});
+  const {values, saved} = minimumCutPrecomputation(outputs, changing, {
+    runs: 1,
+    store: ({size}) => storageCost[lifetime] * size,
+  });
   return values.length > 0 && saved >= minShare * countWork(outputs) ? values : [];
 }
 
@@ -79,7 +88,7 @@ export function partition(
   prefix: string,
 ): {readonly before: Graph; readonly each: Graph} {
   const buffers = precomputedBuffers(graph, lifetime, prefix);
-  return {before: withOutputs(emptyGraph, buffers), each: buffers.size === 0 ? graph : readingAhead(graph, buffers)};
+  return {before: addOutputs(emptyGraph, buffers), each: buffers.size === 0 ? graph : readPrecomputed(graph, buffers)};
 }
 
 /** Run by `loadParameters` where it is there. */
@@ -110,7 +119,7 @@ export function withParameterProgram(programs: Programs, derived: readonly Deriv
 
 /** Rewrites outputs as functions of the parameters themselves, so that one program computes all. */
 function inTermsOfParameters(outputs: readonly Output[], derived: readonly DerivedValue[]): Output[] {
-  const nodes = substitute(
+  const nodes = replaceNodes(
     outputs.map(({node}) => node),
     new Map<Node, Node>(derived.map(({node, value}) => [node, value])),
   );
@@ -142,12 +151,12 @@ export function withStepStart(programs: Programs): Programs {
   if (!('guess' in programs) || !('residual' in programs)) return programs;
   // Most programs have none, and need not be made one graph to know.
   if (precomputedBuffers(programs.residual, 'step', 'stepStart').size === 0) return programs;
-  const whole = unified(selectPrograms(programs, [...guessPrograms, ...iterationPrograms]));
+  const whole = commonSubexpressions(selectPrograms(programs, [...guessPrograms, ...iterationPrograms]));
   const buffers = precomputedBuffers(whole.residual, 'step', 'stepStart');
   return {
     ...programs,
-    ...mapGraphs(selectPrograms(whole, guessPrograms), graph => withOutputs(graph, buffers)),
-    ...mapGraphs(selectPrograms(whole, iterationPrograms), graph => readingAhead(graph, buffers)),
+    ...mapGraphs(selectPrograms(whole, guessPrograms), graph => addOutputs(graph, buffers)),
+    ...mapGraphs(selectPrograms(whole, iterationPrograms), graph => readPrecomputed(graph, buffers)),
   };
 }
 
@@ -157,12 +166,12 @@ export const linearization = 'linearize';
 /** Once an iterate: matrix-free products, what they share computed by `linearize`. */
 export function withLinearization(programs: Programs): Programs {
   if (!('apply' in programs)) return programs;
-  const whole = unified(programs);
+  const whole = commonSubexpressions(programs);
   const buffers = precomputedBuffers(whole.apply, 'iterate', linearization);
   if (buffers.size === 0) return programs;
   return {
-    ...mapGraphs(whole, graph => readingAhead(graph, buffers)),
-    [linearization]: withOutputs(emptyGraph, buffers),
+    ...mapGraphs(whole, graph => readPrecomputed(graph, buffers)),
+    [linearization]: addOutputs(emptyGraph, buffers),
   };
 }
 

@@ -8,7 +8,7 @@ import {batch} from '../graph/batch.js';
 import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {substitute} from '../graph/simplify.js';
+import {replaceNodes} from '../graph/simplify.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, hasLifetime, tangentSeed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
@@ -327,7 +327,7 @@ export function adjointPrograms(
     jacobian: graphOf({J: jacobian.values}),
     pullStep: graphOf(
       before !== undefined && dependsOnCotangentOnly(zCotangent)
-        ? {...named, zCotangent: substitute([zCotangent], new Map([[nextCotangent, before]]))[0]}
+        ? {...named, zCotangent: replaceNodes([zCotangent], new Map([[nextCotangent, before]]))[0]}
         : named,
     ),
   };
@@ -401,7 +401,7 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
   if (first !== undefined) {
     const atGuess = new Map<Node, Node>([[z, guess]]);
     if (defect !== undefined && defectInput !== undefined) atGuess.set(defectInput, defect);
-    const [f0] = substitute([linearized(first.residual, first.jacobianOf)], atGuess);
+    const [f0] = replaceNodes([linearized(first.residual, first.jacobianOf)], atGuess);
     programs.startJacobian = graphOf({J: jacobianInPattern(first.matrixOf, z, jacobian)});
     programs.pullFirst = graphOf(
       cotangentOutputs('xCotangent', [x, ...parameters], pullback([f0], [x, ...parameters], [w])),

@@ -153,7 +153,7 @@ export class RequestedOutputs {
     const linear = Object.fromEntries(
       state.schemeBlocks.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]),
     );
-    return joinBlocks(state, at.settledState({...linear, ...between}), `${scheme.name}: dense`);
+    return joinBlocks(state, at.projectState({...linear, ...between}), `${scheme.name}: dense`);
   }
 
   private eventTensors(at: StepPoint, params: Params, seen: Blocks): TracedTensors {
@@ -180,19 +180,23 @@ export class RequestedOutputs {
   private rateTensor(at: StepPoint): tf.Tensor {
     const {state, direction} = this;
     const zeros = Object.fromEntries(state.schemeBlocks.map(({name, shape}) => [name, tf.zeros([...shape])]));
-    const rate = joinBlocks(state, {...zeros, ...(at.withMass ? this.rateWithMass(at) : at.rate(at.x, at.t))}, 'rate');
+    const rate = joinBlocks(
+      state,
+      {...zeros, ...(at.hasMassMatrix ? this.rateWithMass(at) : at.rate(at.x, at.t))},
+      'rate',
+    );
     return direction.backwards === true ? tf.neg(rate) : rate;
   }
 
   /** Algebraic components, whose rate M y' = f does not say, stand still. */
-  private rateWithMass({x, t, rightHandSide, someRate}: StepPoint): Blocks {
-    if (someRate === undefined)
+  private rateWithMass({x, t, rightHandSide, particularRate}: StepPoint): Blocks {
+    if (particularRate === undefined)
       throw new OptionError(
         'bad-mass',
         'The mass is a function that returns a matrix, so its rank is not known before the run: events and '
           + "first: 'auto' need a mass given as numbers, or as a function that returns one per component.",
       );
-    return {y: someRate(rightHandSide(x, t).y, x.y, t)};
+    return {y: particularRate(rightHandSide(x, t).y, x.y, t)};
   }
 
   /** What is made of the trace's outputs. */

@@ -7,7 +7,7 @@ import {reshape, slice} from '../graph/build.js';
 import {namedGraph} from '../graph/named-graph.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
 import type {ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
@@ -96,7 +96,7 @@ function withBlockInput(part: Node, z: Node, zs: Node, offset: number, size: num
     if (Math.min(begin, last) < offset || Math.max(begin, last) >= offset + size) return undefined;
     replacements.set(node, slice(zs, [begin - offset], node.shape, [stride]));
   }
-  return simplifyNodes(substitute([part], replacements))[0];
+  return simplifyNodes(replaceNodes([part], replacements))[0];
 }
 
 function programsOf(

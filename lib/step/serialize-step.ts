@@ -1,8 +1,8 @@
 /** A traced step as plain values for messages to another thread: its functions, and their properties. */
 import type {Node} from '../graph/node.js';
 import {topological} from '../graph/node.js';
-import type {PlainNodes} from '../graph/plain.js';
-import {nodesFromPlain, plainNodes} from '../graph/plain.js';
+import type {SerializedNodes} from '../graph/serialize-graph.js';
+import {deserializeNodes, serializeNodes} from '../graph/serialize-graph.js';
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
 import {functionsFrom, namedFunctions} from './step-functions.js';
@@ -12,7 +12,7 @@ import {inputsOf} from './traced-step.js';
 /** The functions of a step: equal for all steps of one structure, however their blocks are named and shaped. */
 export interface SerializedStep {
   /** The graph; its roots are the inputs, the parameters and the functions. */
-  readonly graph: PlainNodes;
+  readonly graph: SerializedNodes;
   readonly inputs: number;
   readonly parameters: number;
   readonly functions: readonly string[];
@@ -33,7 +33,7 @@ export function serializeStep({inputs, parameters, functions}: StepGraph): Seria
   const read = [...inputsOf(inputs), ...parameters.map(({node}) => node)];
   const named = namedFunctions(functions);
   return {
-    graph: plainNodes([...read, ...named.map(({node}) => node)]),
+    graph: serializeNodes([...read, ...named.map(({node}) => node)]),
     inputs: read.length - parameters.length,
     parameters: parameters.length,
     functions: named.map(({name}) => name),
@@ -41,7 +41,7 @@ export function serializeStep({inputs, parameters, functions}: StepGraph): Seria
 }
 
 export function deserializeStep({graph, inputs, parameters, functions}: SerializedStep): StepGraph {
-  const roots = nodesFromPlain(graph);
+  const roots = deserializeNodes(graph);
   const read = roots.slice(0, inputs + parameters) as Node<'input'>[];
   return {
     inputs: Object.fromEntries(

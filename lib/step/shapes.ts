@@ -3,7 +3,7 @@
  */
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
-import type {OwnBlock} from '../system/equations.js';
+import type {UserBlock} from '../system/equations.js';
 import type {StepFormulation} from './formulation.js';
 import type {Part} from './layout.js';
 
@@ -15,10 +15,10 @@ export interface Shapes {
 
 /** @param own the user's blocks */
 export function shapesOf(
-  own: readonly OwnBlock[],
+  own: readonly UserBlock[],
   {firstOrderForm = false}: Pick<StepFormulation, 'firstOrderForm'>,
 ): Shapes {
-  const total = (blocks: readonly OwnBlock[]): Shape => [blocks.reduce((sum, {shape}) => sum + sizeOf(shape), 0)];
+  const total = (blocks: readonly UserBlock[]): Shape => [blocks.reduce((sum, {shape}) => sum + sizeOf(shape), 0)];
   const [{shape: position}, ...velocities] = own;
   if (firstOrderForm) return {position: total(own), velocity: total(own)};
   if (velocities.length === 0) return {position, velocity: position};
@@ -30,7 +30,7 @@ export function shapesOf(
  * name: accelerations above all.
  */
 export function carriedParts(
-  [, v, ...states]: readonly OwnBlock[],
+  [, v, ...states]: readonly UserBlock[],
   formulation: Pick<StepFormulation, 'firstOrderForm'>,
   {name, shape, derivative}: Pick<Part, 'name' | 'shape' | 'derivative'>,
 ): Part[] {

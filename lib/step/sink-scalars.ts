@@ -1,5 +1,5 @@
 /**
- * A step's programs with signs and scalar factors late (graph/scales.ts), where that is less to compute.
+ * A step's programs with signs and scalar factors late (graph/factor-out-scalars.ts), where that is less to compute.
  *
  * The residual, the update and the estimate have them late together or not at all, and what they share is one value:
  * the slope at the start of a stiff step is multiplied by the step's length, and what that makes of its rounding is
@@ -12,7 +12,7 @@
  */
 import type {Programs} from '../engine/engine.js';
 import type {Graph, Node} from '../graph/node.js';
-import {lateScales, withLateScales} from '../graph/scales.js';
+import {factorOutScalars, withLateScales} from '../graph/factor-out-scalars.js';
 import {simplifyNodes} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
 import type {ForwardProgram} from './programs.js';
@@ -34,7 +34,7 @@ export function sinkScalars({keep, ...programs}: Programs & {readonly keep?: Gra
 
 function lateTogether(programs: readonly (readonly [name: string, graph: Graph])[]): Programs {
   const plain = programs.map(([, {outputs}]) => outputs.map(({node}) => node));
-  const values = lateScales(plain.flat(), [...new Set(programs.flatMap(([, {inputs}]) => inputs))]);
+  const values = factorOutScalars(plain.flat(), [...new Set(programs.flatMap(([, {inputs}]) => inputs))]);
   let at = 0;
   const late = plain.map(nodes => nodes.map(() => values[at++]));
   const work = (each: readonly (readonly Node[])[]): number => each.reduce((sum, nodes) => sum + countWork(nodes), 0);
@@ -61,7 +61,7 @@ function keeping({inputs, outputs}: Graph, update: Graph): Graph {
       inputs,
     );
   };
-  const [plain, late] = [beside(own), beside(lateScales(own, inputs))];
+  const [plain, late] = [beside(own), beside(factorOutScalars(own, inputs))];
   const less = countWork(late) < countWork(plain) ? late : plain;
   return {inputs, outputs: outputs.map(({name}, i) => ({name, node: less[i]}))};
 }

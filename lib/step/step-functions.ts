@@ -5,7 +5,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import type {Node, Output} from '../graph/node.js';
-import {substitute} from '../graph/substitute.js';
+import {replaceNodes} from '../graph/replace-nodes.js';
 
 interface Kind {
   /** Computed in every step. */
@@ -147,7 +147,7 @@ export function functionsFrom(nodes: Iterable<readonly [name: string, node: Node
 /** The functions with nodes replaced throughout. */
 export function withReplaced(functions: StepFunctions, replacements: ReadonlyMap<Node, Node>): StepFunctions {
   const all = namedFunctions(functions);
-  const replaced = substitute(
+  const replaced = replaceNodes(
     all.map(({node}) => node),
     replacements,
   );

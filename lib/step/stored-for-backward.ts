@@ -3,15 +3,15 @@
  * mostly through fewer numbers: those of a chain under the midpoint rule through the positions at the
  * midpoint, n numbers where x and z are 3n. So these are kept, which is less to write, to hold and to read,
  * and need not be computed again. What the step has computed with much work, as the layers of a network, is kept
- * too where that costs less than to compute it again: a minimum cut (graph/ahead.ts) decides. On a device nothing is:
- * what is kept goes from it and back, and work costs little there.
+ * too where that costs less than to compute it again: a minimum cut (graph/minimum-cut-precomputation.ts) decides. On a
+ * device nothing is: what is kept goes from it and back, and work costs little there.
  */
 import type {Programs} from '../engine/engine.js';
 import {concat, reshape, slice} from '../graph/build.js';
-import {worthAhead} from '../graph/ahead.js';
+import {minimumCutPrecomputation} from '../graph/minimum-cut-precomputation.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
 import {workOf} from '../graph/work.js';
 import type {ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf} from './buffers.js';
@@ -192,7 +192,7 @@ function cutPrograms(
   const laterInputs = topological(backwardOutputs).filter(
     (node): node is Node<'input'> => isInput(node) && !known.has(node),
   );
-  const {values} = worthAhead(backwardOutputs, new Set(laterInputs.map(({attributes: {name}}) => name)), {
+  const {values} = minimumCutPrecomputation(backwardOutputs, new Set(laterInputs.map(({attributes: {name}}) => name)), {
     runs: 1,
     store: ({dtype, size}) => (dtype === 'float' ? storageCost * size : Infinity),
     work: recomputation,
@@ -207,7 +207,7 @@ function cutPrograms(
     replacements.set(node, reshape(slice(stored, [offset], [node.size]), node.shape));
     offset += node.size;
   }
-  const replaced = substitute(nodes, replacements);
+  const replaced = replaceNodes(nodes, replacements);
   let at = 0;
   const read = (list: readonly (readonly [string, Graph])[]): Programs =>
     Object.fromEntries(

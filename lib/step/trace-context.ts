@@ -8,13 +8,13 @@ import {constraintEquations, constraintSizes} from '../system/constraint-equatio
 import type {ConstraintMotion, Constraints} from '../system/constraints.js';
 import type {Breaks} from '../system/breaks.js';
 import {atStage} from '../system/breaks.js';
-import type {Blocks, Equations, NoiseEquations, OwnBlock} from '../system/equations.js';
+import type {Blocks, Equations, NoiseEquations, UserBlock} from '../system/equations.js';
 import {constraintMotion} from '../system/general-mechanics.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import type {StateAt} from '../system/hidden-states.js';
 import {isGeneral, isMassless, multiplierReaders} from '../system/mechanics.js';
 import type {Params} from '../system/params.js';
-import {wholeEquations} from '../system/whole.js';
+import {firstOrderEquations} from '../system/first-order-form.js';
 import {trace} from '../trace/trace.js';
 import type {StepFormulation, System} from './formulation.js';
 import type {TimeDirection} from './time-direction.js';
@@ -31,7 +31,7 @@ export interface TraceContext extends TimeDirection {
   readonly scheme: Scheme;
   readonly formulation: StepFormulation;
   /** The user's blocks. */
-  readonly userBlocks: readonly OwnBlock[];
+  readonly userBlocks: readonly UserBlock[];
   readonly shapes: Shapes;
   readonly list: ParameterList;
   readonly t: Node<'input'>;
@@ -50,7 +50,7 @@ export interface TraceContext extends TimeDirection {
 /** The rows of each constraint and the forces that read their multipliers, from a trace that has no other use. */
 export function inspectConstraints(
   system: System,
-  own: readonly OwnBlock[],
+  own: readonly UserBlock[],
   list: ParameterList,
 ): Pick<TraceContext, 'sizes' | 'readers'> {
   if (system.kind !== 'mechanics' || system.constraints.length === 0) return {sizes: [], readers: new Set()};
@@ -88,14 +88,14 @@ function equationsAtStages(equations: Equations): Equations {
 
 const noiseAtStages = (noise: NoiseEquations): NoiseEquations => ({
   ...noise,
-  applied: (y, t, w) => atStage(t, () => noise.applied(y, t, w)),
-  alongItself: (y, t) => atStage(t, () => noise.alongItself(y, t)),
+  diffusionProduct: (y, t, w) => atStage(t, () => noise.diffusionProduct(y, t, w)),
+  milsteinTerm: (y, t) => atStage(t, () => noise.milsteinTerm(y, t)),
 });
 
 export const hasOwnKinematics = (system: System): boolean =>
   system.kind === 'mechanics' && system.kinematics !== undefined;
 
-const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
+const motionOf = (system: MechanicalSystem, own: readonly UserBlock[], params: Params): ConstraintMotion | undefined =>
   isGeneral(system) ? constraintMotion(system, params, own) : undefined;
 
 /** Counts evaluations of the right-hand side while functions of a step are traced. */
@@ -162,7 +162,7 @@ export function stepPointOf(
     params,
     at: {
       ...(formulation.firstOrderForm === true && system.kind === 'mechanics'
-        ? wholeEquations(equations, userBlocks, isMassless(system))
+        ? firstOrderEquations(equations, userBlocks, isMassless(system))
         : equations),
       constraints,
       regularization: tensors.regularization,
@@ -203,7 +203,7 @@ export const multiplierPart = (context: TraceContext, name: string): Part => ({
  */
 function stateLabels({userBlocks, system}: TraceContext, size: number): readonly (string | undefined)[] | undefined {
   if (system.kind !== 'mechanics' || !isGeneral(system)) return undefined;
-  const labelsOf = ({name, shape}: OwnBlock): string[] =>
+  const labelsOf = ({name, shape}: UserBlock): string[] =>
     Array.from({length: sizeOf(shape)}, (_, i) => `${name}${indexText(shape, i)}`);
   const [q, v, ...hidden] = userBlocks.map(labelsOf);
   const unlabelled: undefined[] = new Array<undefined>(v.length).fill(undefined);

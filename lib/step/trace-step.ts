@@ -9,11 +9,18 @@ import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
 import {rowScale} from '../scheme/constrained.js';
 import {contactLaws} from '../scheme/moreau.js';
-import {derivativeOf, readsAhead, type Formulation, type Guess, type Scheme, type StepPoint} from '../scheme/scheme.js';
+import {
+  derivativeOf,
+  usesTrialStep,
+  type Formulation,
+  type Guess,
+  type Scheme,
+  type StepPoint,
+} from '../scheme/scheme.js';
 import {startOfRun} from '../scheme/start.js';
 import {duringStep, timesBetween} from '../system/breaks.js';
 import type {Coefficients} from '../system/coefficients.js';
-import type {Blocks, OwnBlock} from '../system/equations.js';
+import type {Blocks, UserBlock} from '../system/equations.js';
 import {kinematicsCheck} from '../system/general-mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
 import {derivativeAlong} from '../trace/differentials.js';
@@ -67,7 +74,7 @@ export interface ObservedState<P = Params> {
 /** The step point with the force of the start in place of every force. */
 function withFrozenForces(at: StepPoint): StepPoint {
   const force = at.kind === 'mechanics' ? at.force(at.x.q, at.x.v, at.t) : undefined;
-  const rate = at.kind === 'ode' && !at.withMass ? at.rate(at.x, at.t) : undefined;
+  const rate = at.kind === 'ode' && !at.hasMassMatrix ? at.rate(at.x, at.t) : undefined;
   const rightHandSide = at.kind === 'ode' ? at.rightHandSide(at.x, at.t) : undefined;
   return {
     ...at,
@@ -87,7 +94,7 @@ const omitUndefined = (blocks: TracedTensors): Blocks =>
 export function traceRun(
   system: System,
   scheme: Scheme,
-  blocks: readonly OwnBlock[] | Shape,
+  blocks: readonly UserBlock[] | Shape,
   leaves: readonly Leaf[],
   options: ConstraintOptions = defaultConstraintOptions,
   observe?: Observe,
@@ -107,7 +114,7 @@ export function traceRun(
 function traceOnce(
   system: System,
   scheme: Scheme,
-  blocks: readonly OwnBlock[] | Shape,
+  blocks: readonly UserBlock[] | Shape,
   leaves: readonly Leaf[],
   options: ConstraintOptions,
   observe?: Observe,
@@ -157,7 +164,7 @@ function traceOnce(
   }
 }
 
-const isShape = (blocks: readonly OwnBlock[] | Shape): blocks is Shape =>
+const isShape = (blocks: readonly UserBlock[] | Shape): blocks is Shape =>
   (blocks as readonly unknown[]).every(n => typeof n === 'number');
 
 /** A formulation's own functions over the inputs x, z, t, h, as nodes. */
@@ -191,7 +198,7 @@ function traceFormulation(
       requireSteadyMass(context, at);
       const blocks = splitBlocks(unknown, tensors.z);
       const rowsAndUpdate = (): TracedTensors => {
-        const next = update(at.settledState(formulation.update(blocks, at)));
+        const next = update(at.projectState(formulation.update(blocks, at)));
         const ofUpdate = count.elsewhere;
         evaluations = {start: count.start, update: ofUpdate, residual: 0};
         const {residual} = formulation;
@@ -269,8 +276,8 @@ function traceFormulation(
 }
 
 /** @throws OptionError 'wrong-scheme' where the mass of an ode changes and the scheme takes it for constant */
-function requireSteadyMass({scheme, formulation}: TraceContext, {massMoves}: StepPoint): void {
-  if (massMoves !== true || formulation.supports?.mass !== 'steady') return;
+function requireSteadyMass({scheme, formulation}: TraceContext, {massIsVariable}: StepPoint): void {
+  if (massIsVariable !== true || formulation.supports?.mass !== 'steady') return;
   throw new OptionError(
     'wrong-scheme',
     `The mass is a function of y or t, which scheme ${scheme.name} does not support: choose radauIIA5(), `
@@ -336,7 +343,7 @@ function traceStep(
 }
 
 const touchingAt = (at: StepPoint): tf.Tensor | undefined =>
-  at.constraints?.touching({q: at.x.q, v: at.x.v, t: at.t}, at.x.lambda, rowScale(at, at.h, 1));
+  at.constraints?.degeneracyMargin({q: at.x.q, v: at.x.v, t: at.t}, at.x.lambda, rowScale(at, at.h, 1));
 
 /** What the user's `observe` gives for the state. */
 function observedTensor(observe: Observe, x: Blocks, t: tf.Tensor, params: Params): tf.Tensor {
@@ -349,12 +356,12 @@ function observedTensor(observe: Observe, x: Blocks, t: tf.Tensor, params: Param
 }
 
 /** Unknown blocks named like the state's start there; stages and accelerations start at zero. */
-function defaultGuess(unknown: Layout, {x, general}: StepPoint): Blocks {
+function defaultGuess(unknown: Layout, {x, hasKinematicsOrStates}: StepPoint): Blocks {
   return Object.fromEntries(
     unknown.blocks.map(({name, shape}) => [
       name,
       // A position is an increment there.
-      name in x && !(general && name === 'q') ? x[name] : tf.zeros([...shape]),
+      name in x && !(hasKinematicsOrStates && name === 'q') ? x[name] : tf.zeros([...shape]),
     ]),
   );
 }
@@ -406,8 +413,9 @@ function traceStart(
       coefficients: (coefficients = at.constraints?.coefficients())?.values,
       delays: delaysAt(at),
       seed: at.noise?.seed,
-      mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
-      ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
+      mass:
+        system.kind === 'mechanics' && !at.hasMassMatrix ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
+      ...(at.hasMassMatrix ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),
       kinematics: hasOwnKinematics(system) ? kinematicsCheck(at, namedBlocks(own, tensors.x, at.x)) : undefined,
     }),
@@ -418,7 +426,7 @@ function traceStart(
       ...start,
       isInitialStep: true,
       isEquilibrium: scheme.order === 0,
-      usesTrialStep: readsAhead(formulation, 'first'),
+      usesTrialStep: usesTrialStep(formulation, 'first'),
       maxIndex: maxIndexOf(formulation),
       coefficients: coefficients?.parts,
     },
@@ -449,6 +457,6 @@ function gapsAt({constraints, x, t, h}: StepPoint): TracedTensors {
   return {
     positions: constraints.positions({q: x.q, v: x.v, t}, none),
     velocities: constraints.velocities({q: x.q, v: x.v, t}, none, true),
-    depths: constraints.depths({q: x.q, v: x.v, t}, h),
+    depths: constraints.penetration({q: x.q, v: x.v, t}, h),
   };
 }

@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {full, uniformValue} from '../graph/build.js';
-import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
 import {nodeOf} from '../trace/trace.js';
 
 /** Times of one function, ascending. */
@@ -97,7 +97,7 @@ function lineIn(time: tf.Tensor, now: tf.Tensor): Line | undefined {
   const [node, base] = [nodeOf(time), nodeOf(now)];
   if (node === base) return undefined;
   const at = (value: number): number =>
-    uniformValue(simplifyNodes(substitute([node], new Map([[base, full(value, [])]])))[0]) ?? NaN;
+    uniformValue(simplifyNodes(replaceNodes([node], new Map([[base, full(value, [])]])))[0]) ?? NaN;
   const [before, offset, after, beyond] = [at(-1), at(0), at(1), at(3)];
   const slope = after - offset;
   const close = (a: number, b: number): boolean =>

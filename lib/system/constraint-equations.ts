@@ -11,12 +11,16 @@ import {FrictionalContact, slipTensors} from './constraint-parts/frictional.js';
 import {HeldPositions, HeldVelocities} from './constraint-parts/joints.js';
 import {ConstraintPart, gapTensor, type ConstraintContext, type ConstraintPlace} from './constraint-parts/part.js';
 import {HardUnilateral} from './constraint-parts/unilateral.js';
-import {forces, type Constraints, type ImpactMultipliers, type Place} from './constraints.js';
+import {forces, type Constraints, type ImpactMultipliers, type PhasePoint} from './constraints.js';
 import {fewestTold} from './contact-laws.js';
 import type {Equations} from './equations.js';
 
 /** The rows of each constraint, as its function gives them for tensors of a trace. */
-export function constraintSizes(constraints: readonly Constraint[], at: Place, context: ConstraintContext): number[] {
+export function constraintSizes(
+  constraints: readonly Constraint[],
+  at: PhasePoint,
+  context: ConstraintContext,
+): number[] {
   return constraints.map(
     (constraint, index) =>
       gapTensor(constraint, index, at, context).size
@@ -73,7 +77,7 @@ export function constraintEquations(
   const count = parts.reduce((sum, part) => sum + part.count, 0);
   const contacts = parts.filter(part => part instanceof Contact);
   const {motion} = context;
-  const reactionOf = (of: readonly ConstraintPart[], at: Place, lambda: tf.Tensor, read: boolean): tf.Tensor => {
+  const reactionOf = (of: readonly ConstraintPart[], at: PhasePoint, lambda: tf.Tensor, read: boolean): tf.Tensor => {
     const terms = of.map(part => part.reaction(at, lambda));
     if (multiplierForce !== undefined && read) terms.push(multiplierForce(at, lambda));
     return terms.length === 0 ? tf.zerosLike(at.v) : terms.reduce((sum, term) => tf.add(sum, term));
@@ -97,22 +101,27 @@ export function constraintEquations(
         true,
       ),
     rows: (at, lambda, scale, spring = at) => collect(part => part.rows(at, lambda, scale, spring)),
-    still: (at, displacement, lambda, scale) => collect(part => part.still(at, displacement, lambda, scale)),
-    touching: (at, lambda, scale) =>
-      parts.some(({kind}) => kind.kinked) ? collect(part => part.touching(at, lambda, scale)) : undefined,
+    restRows: (at, displacement, lambda, scale) => collect(part => part.restRows(at, displacement, lambda, scale)),
+    degeneracyMargin: (at, lambda, scale) =>
+      parts.some(({kind}) => kind.kinked) ? collect(part => part.degeneracyMargin(at, lambda, scale)) : undefined,
     springs: at => collect(part => part.spring(at) ?? tf.zeros([part.count])),
-    blended: (at, lambda, alpha) => collect(part => part.blended(at, lambda, alpha)),
-    positions: (at, idle, give) => collect(part => part.positions(at, idle, give)),
-    depths: (at, h) => {
-      const each = parts.map(part => part.depths(at, h));
+    averagedMultipliers: (at, lambda, alpha) => collect(part => part.averagedMultipliers(at, lambda, alpha)),
+    positions: (at, placeholder, give) => collect(part => part.positions(at, placeholder, give)),
+    penetration: (at, h) => {
+      const each = parts.map(part => part.penetration(at, h));
       if (each.every(depths => depths === undefined)) return undefined;
       return concatenated(each.map((depths, i) => depths ?? tf.zeros([parts[i].count])));
     },
-    velocities: (at, idle, ofVelocities, closed) => collect(part => part.velocities(at, idle, ofVelocities, closed)),
-    changes: motion === undefined ? undefined : (at, w, idle) => collect(part => part.changes(at, w, idle, motion)),
-    accelerations: (at, a, idle, closed) => collect(part => part.accelerations(at, a, idle, closed)),
-    closed: (at, lambda, scale) => collect(part => part.closed(at, lambda, scale)),
-    instant: (at, a, lambda, scale, h) => collect(part => part.instant(at, a, lambda, scale, h)),
+    velocities: (at, placeholder, ofVelocities, closed) =>
+      collect(part => part.velocities(at, placeholder, ofVelocities, closed)),
+    velocityJacobianProduct:
+      motion === undefined
+        ? undefined
+        : (at, w, placeholder) => collect(part => part.velocityJacobianProduct(at, w, placeholder, motion)),
+    accelerations: (at, a, placeholder, closed) => collect(part => part.accelerations(at, a, placeholder, closed)),
+    activeContacts: (at, lambda, scale) => collect(part => part.activeContacts(at, lambda, scale)),
+    accelerationLevelRows: (at, a, lambda, scale, h) =>
+      collect(part => part.accelerationLevelRows(at, a, lambda, scale, h)),
     impact: (step, multipliers, scale) => {
       const rows = parts.map(part => part.impact(step, multipliers, scale));
       const all = (name: keyof ImpactMultipliers): tf.Tensor =>

@@ -63,7 +63,7 @@ export interface GapAndMultiplier {
    * [], what a unit multiplier moves a typical mass in the step, in the unit of the gap: with it gap and multiplier can
    * be compared.
    */
-  readonly give: tf.Tensor;
+  readonly stepCompliance: tf.Tensor;
 }
 
 const kindOptions = {
@@ -227,11 +227,11 @@ const unilaterals = (smoothing: number, soft: boolean): MakesConstraints =>
     holds: soft || smoothing > 0 ? 'never' : 'contact',
     oneSided: true,
     kinked: smoothing === 0,
-    condition: ({gap, lambda, compliance, softness, give}) =>
+    condition: ({gap, lambda, compliance, softness, stepCompliance}) =>
       complementarity(
         tf.add(gap, tf.mul(soft ? tf.add(compliance, softness) : softness, lambda)),
         lambda,
-        give,
+        stepCompliance,
         smoothing,
       ),
     law: soft ? (gap, compliance) => pushingSpring(gap, compliance, smoothing) : undefined,
@@ -310,19 +310,24 @@ function pushingSpring(gap: tf.Tensor, compliance: tf.Tensor, smoothing: number)
 }
 
 /**
- * Fischer–Burmeister: a + b − √(a² + b² + 2ε²) with a = gap/√give and b = λ√give, which share the unit √(gap·λ), so
- * that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap. Where a + b > 0 it is written
- * 2(ab − ε²)/(a + b + √…): the difference would round at ε|a| beside a far contact, whose b is zero. With a row at rest
- * exactly between contact and none the root is zero and has no derivative: the one taken is (1, 1), one of the
- * generalized ones.
+ * Fischer–Burmeister: a + b − √(a² + b² + 2ε²) with a = gap/√s and b = λ√s, s the step's compliance. Both have the unit
+ * √(gap·λ), so that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap. Where a + b > 0 it
+ * is written 2(ab − ε²)/(a + b + √…): the difference would round at ε|a| beside a far contact, whose b is zero. With a
+ * row at rest exactly between contact and none the root is zero and has no derivative: the one taken is (1, 1), one of
+ * the generalized ones.
  * @param gap [m]
  * @param lambda [m]
- * @param give [], as `condition` of `defineConstraint` receives it
+ * @param stepCompliance s, [], as `condition` of `defineConstraint` receives it
  * @param smoothing ε; default 0
  * @returns [m], zero where gap ≥ 0, λ ≥ 0 and one of them is 0
  */
-export function complementarity(gap: tf.Tensor, lambda: tf.Tensor, give: tf.Tensor, smoothing = 0): tf.Tensor {
-  const root = tf.sqrt(give);
+export function complementarity(
+  gap: tf.Tensor,
+  lambda: tf.Tensor,
+  stepCompliance: tf.Tensor,
+  smoothing = 0,
+): tf.Tensor {
+  const root = tf.sqrt(stepCompliance);
   const a = tf.div(gap, root);
   const b = tf.mul(lambda, root);
   const squares = tf.addN([tf.square(a), tf.square(b), tf.mul(tf.onesLike(a), 2 * smoothing ** 2)]);

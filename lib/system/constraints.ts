@@ -9,7 +9,7 @@ import type {Coefficients} from './coefficients.js';
 import {holdsPosition, type ConstraintKind} from './constraint-kinds.js';
 
 /** A place in phase space and time. */
-export interface Place {
+export interface PhasePoint {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
   readonly t: tf.Tensor;
@@ -22,9 +22,9 @@ export interface RowScale {
   /** The divisor of rows of velocities. */
   readonly velocity: tf.Tensor | number;
   /** The displacement that a unit multiplier gives a typical mass in the step, h²/m. */
-  readonly give: tf.Tensor;
+  readonly stepCompliance: tf.Tensor;
   /**
-   * Compliance that every rigid row gains, as a share of `give`; 0 unless rows are redundant. Then the
+   * Compliance that every rigid row gains, as a share of `stepCompliance`; 0 unless rows are redundant. Then the
    * multipliers are those of least norm, and the constraint is off by that share of what it holds.
    */
   readonly regularization: tf.Tensor;
@@ -37,9 +37,9 @@ export interface ConstraintMotion {
   /** q' = N(q, t) v. */
   positionRate(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** How the hidden states move by themselves, of the shape of v; undefined where there are none. */
-  drift(at: Place): tf.Tensor | undefined;
+  drift(at: PhasePoint): tf.Tensor | undefined;
   /** Nᵀ·push: a force on positions as one on velocities. */
-  pushed(at: Place, push: tf.Tensor): tf.Tensor;
+  pushed(at: PhasePoint, push: tf.Tensor): tf.Tensor;
   /** A force on (v, z) without its part on z. */
   onVelocities(push: tf.Tensor): tf.Tensor;
 }
@@ -52,53 +52,54 @@ export interface Constraints {
    * Gᵀλ + ψ_vᵀλ, of the shape of v.
    * @param of selects kinds, see `forces`; default all. Force terms that read λ are part of all, and of `forces.rigid`
    */
-  reaction(at: Place, lambda: tf.Tensor, of?: (kind: ConstraintKind) => boolean): tf.Tensor;
+  reaction(at: PhasePoint, lambda: tf.Tensor, of?: (kind: ConstraintKind) => boolean): tf.Tensor;
   /** The reaction at one instant, when contacts with friction have no force: their λ is zero. */
-  reactionAtInstant(at: Place, lambda: tf.Tensor): tf.Tensor;
+  reactionAtInstant(at: PhasePoint, lambda: tf.Tensor): tf.Tensor;
   /**
    * [count], zero where the constraints hold with these multipliers.
    * @param spring where springs are met; default `at`
    */
-  rows(at: Place, lambda: tf.Tensor, scale: RowScale, spring?: Place): tf.Tensor;
+  rows(at: PhasePoint, lambda: tf.Tensor, scale: RowScale, spring?: PhasePoint): tf.Tensor;
   /**
    * [count], as lengths: the larger of gap and multiplier of kinked rows, which should not both
    * be zero; 1 elsewhere. Undefined where there are no such rows.
    */
-  touching(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor | undefined;
+  degeneracyMargin(at: PhasePoint, lambda: tf.Tensor, scale: RowScale): tf.Tensor | undefined;
   /** As `rows` at rest, in units of positions; rows that hold velocities for a displacement in place of one. */
-  still(at: Place, displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
+  restRows(at: PhasePoint, displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /** λ of springs at a place, by their law; zero elsewhere. */
-  springs(at: Place): tf.Tensor;
+  springs(at: PhasePoint): tf.Tensor;
   /** λ, of springs the mean of their law at a place, with the weight 1 − α, and of λ. */
-  blended(at: Place, lambda: tf.Tensor, alpha: number): tf.Tensor;
+  averagedMultipliers(at: PhasePoint, lambda: tf.Tensor, alpha: number): tf.Tensor;
   /**
-   * [count], φ of rows that are held, and min(φ, 0) of hard contacts; `idle` elsewhere.
-   * @param give the displacement that a unit of `idle` gives. With it, rows of contacts, with friction too, are the
-   *   complementarity of φ and their multiplier in `idle` instead
+   * [count], φ of rows that are held, and min(φ, 0) of hard contacts; `placeholder` elsewhere.
+   * @param stepCompliance the displacement that a unit of `placeholder` gives. With it, rows of contacts, with
+   *   friction too, are the complementarity of φ and their multiplier in `placeholder` instead
    */
-  positions(at: Place, idle: tf.Tensor, give?: tf.Tensor): tf.Tensor;
+  positions(at: PhasePoint, placeholder: tf.Tensor, stepCompliance?: tf.Tensor): tf.Tensor;
   /**
    * [count], min(φ + h² |φ''|, 0) of contacts with friction, φ'' at constant velocity: how far they lie below their
    * surfaces, beyond what a step of length h leaves that replaces the surface by its tangent plane. 0 elsewhere;
    * undefined where there are no such contacts.
    */
-  depths(at: Place, h: tf.Tensor): tf.Tensor | undefined;
+  penetration(at: PhasePoint, h: tf.Tensor): tf.Tensor | undefined;
   /**
    * [count], φ' of rows that are held, and of hard contacts where `closed`; ψ of held velocities where
-   * `ofVelocities`; `idle` elsewhere.
+   * `ofVelocities`; `placeholder` elsewhere.
    */
-  velocities(at: Place, idle: tf.Tensor, ofVelocities: boolean, closed?: tf.Tensor): tf.Tensor;
+  velocities(at: PhasePoint, placeholder: tf.Tensor, ofVelocities: boolean, closed?: tf.Tensor): tf.Tensor;
   /**
-   * [count], G N w of rows whose positions are held, for a change w of the velocity; `idle` elsewhere. Undefined where
-   * φ' is affine in v, so that a difference of `velocities` is the same; with hidden states it need not be.
+   * [count], G N w of rows whose positions are held, for a change w of the velocity; `placeholder` elsewhere.
+   * Undefined where φ' is affine in v, so that a difference of `velocities` is the same; with hidden states it need
+   * not be.
    */
-  readonly changes?: (at: Place, w: tf.Tensor, idle: tf.Tensor) => tf.Tensor;
+  readonly velocityJacobianProduct?: (at: PhasePoint, w: tf.Tensor, placeholder: tf.Tensor) => tf.Tensor;
   /** The rows of `velocities` for φ'' with the acceleration a. */
-  accelerations(at: Place, a: tf.Tensor, idle: tf.Tensor, closed: tf.Tensor): tf.Tensor;
+  accelerations(at: PhasePoint, a: tf.Tensor, placeholder: tf.Tensor, closed: tf.Tensor): tf.Tensor;
   /** [count], true in the rows of hard contacts that push: λ > 0 and the gap 0. */
-  closed(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
+  activeContacts(at: PhasePoint, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /** As `rows`, for the acceleration and multipliers at one instant: φ'' and ψ' of held rows in place of φ and ψ. */
-  instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor;
+  accelerationLevelRows(at: PhasePoint, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor;
   /** Coefficients that may be another number in every run. */
   coefficients(): Coefficients | undefined;
   /**
@@ -115,8 +116,8 @@ export interface Constraints {
 
 /** A step from `start`, at its time, to `end`; positions move with the velocity `mean`. */
 export interface ImpactStep {
-  readonly start: Place;
-  readonly end: Place;
+  readonly start: PhasePoint;
+  readonly end: PhasePoint;
   /** The velocity at the end without contacts. */
   readonly free: tf.Tensor;
   readonly mean: tf.Tensor;

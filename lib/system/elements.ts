@@ -24,7 +24,7 @@ import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differen
 import {modelled} from '../graph/newton-matrix.js';
 import type {Node, Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
-import {substitute} from '../graph/simplify.js';
+import {replaceNodes} from '../graph/simplify.js';
 import {nodeOf, tensorOf, trace, within} from '../trace/trace.js';
 import type {ForceTerm} from './mechanics.js';
 import type {Numeric} from './numeric.js';
@@ -216,7 +216,7 @@ function elementGradient<P>(
   const [gradient] = pullback([graph.outputs[0].node], [x], [scalar(1)]);
   // Parameters and variables are values of the surrounding trace, equal for all elements.
   const outer = new Map<Node, Node>(captured.map(({node, tensor}) => [node, nodeOf(tensor)]));
-  return {node: substitute([orZeros(gradient, x)], outer)[0], x, data, captured: [...outer.values()]};
+  return {node: replaceNodes([orZeros(gradient, x)], outer)[0], x, data, captured: [...outer.values()]};
 }
 
 /** The Hessian of one element as a matrix: its gradient's tangents along all unit vectors at once. */

@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type {Shape} from '../graph/node.js';
 
 /** A block of the state that the user gives: q, v and hidden states, or y. */
-export interface OwnBlock {
+export interface UserBlock {
   readonly name: string;
   readonly shape: Shape;
 }
@@ -33,48 +33,50 @@ export interface Equations {
   mass(q: tf.Tensor, w: tf.Tensor, t?: tf.Tensor): tf.Tensor;
   /** M(q), or M(y, t), itself, in the shape the user gave it. Not of an ode without one. */
   massAt(q: tf.Tensor, t?: tf.Tensor): tf.Tensor;
-  /** The mass of an ode is a function of y or t. */
-  readonly massMoves?: boolean;
+  /** Whether the mass of an ode is a function of y or t. */
+  readonly massIsVariable?: boolean;
   /** M(q)⁻¹ f(q, v, t). Mechanics only. */
   acceleration(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** The first-order form: the time derivative of {q, v}, or of {y}; with a mass of an ode in the way there is none. */
   rate(x: Blocks, t: tf.Tensor): Blocks;
   /** f of M y' = f(y, t), of {y}; the rate itself where an ode has no mass, and of mechanics. */
   rightHandSide(x: Blocks, t: tf.Tensor): Blocks;
-  /** An ode M y' = f with a mass, which may be singular. */
-  readonly withMass: boolean;
+  /** Whether this is an ode M y' = f with a mass, which may be singular. */
+  readonly hasMassMatrix: boolean;
   /**
-   * The part of a right-hand side beside the range of M(y, t), of the shape of y, which must be zero. For an ode with a
-   * mass of known rank only.
+   * The component of a right-hand side in a complement of the range of M(y, t), of the shape of y, which must be zero.
+   * For an ode with a mass of known rank only.
    */
-  readonly beside?: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
-  /** Some w with M w = f, with algebraic components zero: y' except for these. Given with `beside`. */
-  readonly someRate?: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
+  readonly rangeComplement?: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
+  /** Some w with M w = f, with algebraic components zero: y' except for these. Given with `rangeComplement`. */
+  readonly particularRate?: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
   /** For an sde only. */
   readonly noise?: NoiseEquations;
   /** For a dde only. */
   readonly delay?: DelayEquations;
-  /** The system has hidden states or kinematics. */
-  readonly general: boolean;
+  /** Whether the system has hidden states or kinematics. */
+  readonly hasKinematicsOrStates: boolean;
   /**
    * q' at position q, velocity v and time t, linear in v: v itself unless there are hidden states or kinematics.
    * Mechanics only.
    */
   positionRate(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /**
-   * Where a constant velocity leads from q, whose integral is the sum of the increments: q plus the increments. With
-   * kinematics q' = N(q, t)v it moves along the manifold of q, to second order, with N of the middle of the step.
-   * Mechanics only.
+   * The retraction: where a constant velocity leads from q, whose integral is the sum of the increments. It is q plus
+   * the increments. With kinematics q' = N(q, t)v it moves along the manifold of q, to second order, with N of the
+   * middle of the step. Mechanics only.
    */
-  moved(q: tf.Tensor, ...increments: readonly tf.Tensor[]): tf.Tensor;
-  /** q back on its manifold: itself, but with kinematics that say how. Mechanics only. */
-  settled(q: tf.Tensor): tf.Tensor;
-  /** The state with its position back on its manifold. */
-  settledState(x: Blocks): Blocks;
+  retract(q: tf.Tensor, ...increments: readonly tf.Tensor[]): tf.Tensor;
+  /** q projected onto its manifold; q itself unless kinematics give a projection. Mechanics only. */
+  project(q: tf.Tensor): tf.Tensor;
+  /** The state with its position projected onto its manifold. */
+  projectState(x: Blocks): Blocks;
   /** How positions are unknowns and differ; see `PositionUnknown`. Mechanics only. */
   readonly unknownPosition: PositionUnknown;
-  /** No velocity, of the shape of v: hidden states alone, moved by their part of `change`. Mechanics only. */
-  resting(v: tf.Tensor, change: tf.Tensor): tf.Tensor;
+  /**
+   * A velocity of zero, of the shape of v; hidden states in it move by their part of `change`. Mechanics only.
+   */
+  zeroVelocity(v: tf.Tensor, change: tf.Tensor): tf.Tensor;
   /** The mean mass of a coordinate. Mechanics only. */
   typicalMass(q: tf.Tensor): tf.Tensor;
 }
@@ -98,9 +100,12 @@ export interface NoiseEquations {
   /** Increments of the path from t to t + h. */
   increments(y: tf.Tensor, t: tf.Tensor, h: tf.Tensor): Increments;
   /** g(y, t) w, of the shape of y. */
-  applied(y: tf.Tensor, t: tf.Tensor, w: tf.Tensor): tf.Tensor;
-  /** The derivative of g along g, of the shape of y; not of general noise. @throws OptionError 'noise-not-diagonal' */
-  alongItself(y: tf.Tensor, t: tf.Tensor): tf.Tensor;
+  diffusionProduct(y: tf.Tensor, t: tf.Tensor, w: tf.Tensor): tf.Tensor;
+  /**
+   * The derivative of g along g (Milstein's scheme), of the shape of y; not of general noise.
+   * @throws OptionError 'noise-not-diagonal'
+   */
+  milsteinTerm(y: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** @throws OptionError 'noise-not-diagonal' where diagonal noise of a number depends on another number */
   requireDiagonal(y: tf.Tensor, t: tf.Tensor): void;
 }

@@ -16,7 +16,7 @@ const kind: ConstraintKind = {
   holds: 'never',
   oneSided: true,
   kinked: true,
-  condition: ({lambda, give}) => tf.mul(lambda, give),
+  condition: ({lambda, stepCompliance}) => tf.mul(lambda, stepCompliance),
 };
 
 const slipOptions = {slip: typed<(at: never) => tf.Tensor>(callable), friction: rowCoefficient()};

@@ -16,7 +16,7 @@ import {transposedProduct} from '../trace/differentials.js';
 import {constantTensor} from '../trace/trace.js';
 import {atStage} from './breaks.js';
 import type {ConstraintMotion} from './constraints.js';
-import type {Blocks, Equations, OwnBlock, PositionUnknown} from './equations.js';
+import type {Blocks, Equations, UserBlock, PositionUnknown} from './equations.js';
 import type {StateSpecs} from './hidden-states.js';
 import {stateRate} from './hidden-states.js';
 import type {Kinematics} from './kinematics.js';
@@ -55,7 +55,7 @@ interface Velocity {
   hidden(v: tf.Tensor): tf.Tensor | undefined;
 }
 
-function velocityOf(shape: Shape, states: readonly OwnBlock[]): Velocity {
+function velocityOf(shape: Shape, states: readonly UserBlock[]): Velocity {
   if (states.length === 0) return {split: v => ({v, hidden: {}}), own: v => v, join: v => v, hidden: () => undefined};
   const size = sizeOf(shape);
   const own = (v: tf.Tensor): tf.Tensor => tf.reshape(tf.slice(v, [0], [size]), [...shape]);
@@ -76,7 +76,7 @@ function velocityOf(shape: Shape, states: readonly OwnBlock[]): Velocity {
 }
 
 /** Own blocks: q, v, and the hidden states. */
-const blocksOf = ([, {shape}, ...states]: readonly OwnBlock[]): {shape: Shape; states: readonly OwnBlock[]} => ({
+const blocksOf = ([, {shape}, ...states]: readonly UserBlock[]): {shape: Shape; states: readonly UserBlock[]} => ({
   shape,
   states,
 });
@@ -98,7 +98,7 @@ export function motionEquations(
   general: boolean,
   inertia: Inertia,
   params: Params,
-  own: readonly OwnBlock[],
+  own: readonly UserBlock[],
   middle: tf.Tensor,
 ): Equations {
   const {shape, states} = blocksOf(own);
@@ -129,7 +129,7 @@ export function motionEquations(
   });
   return {
     kind: 'mechanics',
-    general,
+    hasKinematicsOrStates: general,
     force,
     ...(inertia.multiplierForce === undefined
       ? {}
@@ -139,11 +139,11 @@ export function motionEquations(
     acceleration,
     rate,
     rightHandSide: rate,
-    withMass: false,
+    hasMassMatrix: false,
     positionRate,
-    moved,
-    settled: q => motion?.project(q) ?? q,
-    settledState: x => (motion === undefined ? x : {...x, q: motion.project(x.q)}),
+    retract: moved,
+    project: q => motion?.project(q) ?? q,
+    projectState: x => (motion === undefined ? x : {...x, q: motion.project(x.q)}),
     unknownPosition: !general
       ? plainPositions
       : {
@@ -152,7 +152,7 @@ export function motionEquations(
           of: (_, increment) => increment,
           between: (_from, _to, increment) => increment(),
         },
-    resting: (v, change) => {
+    zeroVelocity: (v, change) => {
       const hidden = velocity.hidden(tf.add(v, change));
       return hidden === undefined ? tf.zerosLike(v) : velocity.join(tf.zeros([...shape]), [hidden]);
     },
@@ -179,7 +179,7 @@ function rateOfPosition({kinematics}: General, velocity: Velocity, params: Param
 type Rates = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden: Blocks) => tf.Tensor[];
 
 const ratesOf =
-  ({states: specs}: General, states: readonly OwnBlock[], params: Params): Rates =>
+  ({states: specs}: General, states: readonly UserBlock[], params: Params): Rates =>
   (q, v, t, hidden) =>
     states.map(({name}) => {
       const state = specs?.[name];
@@ -188,7 +188,7 @@ const ratesOf =
     });
 
 /** The motion as constraints use it. */
-export function constraintMotion(system: General, params: Params, own: readonly OwnBlock[]): ConstraintMotion {
+export function constraintMotion(system: General, params: Params, own: readonly UserBlock[]): ConstraintMotion {
   const {shape, states} = blocksOf(own);
   const velocity = velocityOf(shape, states);
   const positionRate = rateOfPosition(system, velocity, params);
@@ -219,7 +219,7 @@ export function constraintMotion(system: General, params: Params, own: readonly 
  * is tried on a velocity without a symmetry that it could be blind to.
  */
 export function kinematicsCheck(
-  {positionRate, settled, t}: Pick<Equations, 'positionRate' | 'settled'> & {readonly t: tf.Tensor},
+  {positionRate, project, t}: Pick<Equations, 'positionRate' | 'project'> & {readonly t: tf.Tensor},
   {q, v, ...states}: Blocks,
 ): tf.Tensor {
   const size = Object.values(states).reduce((sum, state) => sum + state.size, v.size);
@@ -231,5 +231,5 @@ export function kinematicsCheck(
   const rate = positionRate(q, tried, t);
   const twice = positionRate(q, tf.mul(tried, -2), t);
   const largest = (x: tf.Tensor): tf.Tensor => tf.max(tf.abs(x));
-  return tf.stack([largest(tf.add(twice, tf.mul(rate, 2))), largest(rate), largest(tf.sub(settled(q), q))]);
+  return tf.stack([largest(tf.add(twice, tf.mul(rate, 2))), largest(rate), largest(tf.sub(project(q), q))]);
 }

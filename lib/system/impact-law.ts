@@ -330,18 +330,18 @@ export const borderWidth = 1e-6;
 
 /** How far a contact is from its borders, as lengths: contact or none [m], stick or slip [m, d]. */
 export function borderDistance(distance: ContactRows, force: ContactRows, discs: readonly Disc[]): ContactRows {
-  const push = force.normal;
-  const normal = tf.maximum(distance.normal, push);
+  const normalImpulse = force.normal;
+  const normal = tf.maximum(distance.normal, normalImpulse);
   const along = tangentials(distance, force);
   if (along === undefined) return {normal, tangential: undefined};
   const size = (x: tf.Tensor): tf.Tensor => tf.sqrt(tf.sum(tf.square(x), 1));
   const tangential = byDisc(discs, along, (friction, moving, rub) => {
-    const limit = tf.mul(friction, push);
+    const limit = tf.mul(friction, normalImpulse);
     const room = tf.sub(limit, size(rub));
     // Without a normal force, and without friction, there is neither.
     const none = tf.logicalNot(tf.greater(limit, 0));
     const sliding = tf.sub(tf.maximum(size(moving), room), tf.mul(borderWidth, limit));
-    const least = tf.where(none, tf.onesLike(push), sliding);
+    const least = tf.where(none, tf.onesLike(normalImpulse), sliding);
     return tf.tile(tf.expandDims(least, 1), [1, moving.shape[1] as number]);
   });
   return {normal, tangential};

@@ -8,7 +8,7 @@ import {any, numeric, refuseUnknownOptions} from '../checks.js';
 import {sameShape} from '../graph/node.js';
 import {constantTensor} from '../trace/trace.js';
 import {isConstraint, type Constraint} from './constraint-kinds.js';
-import type {Blocks, Equations, OwnBlock} from './equations.js';
+import type {Blocks, Equations, UserBlock} from './equations.js';
 import type {Inertia} from './general-mechanics.js';
 import {motionEquations} from './general-mechanics.js';
 import type {AnyStateAt, StateAt, StateSpecs} from './hidden-states.js';
@@ -127,7 +127,7 @@ export function mechanics<P, Z extends string>(spec: MechanicsSpec<P, Z>): Mecha
     mass: spec.mass,
     forces: forces as readonly ForceTerm<P, Z>[],
     constraints: constraints as readonly Constraint<P, Z>[],
-    ...(states === undefined || Object.keys(states).length === 0 ? {} : {states: states}),
+    ...(states === undefined || Object.keys(states).length === 0 ? {} : {states}),
     ...(kinematics === undefined ? {} : {kinematics: checkKinematics(kinematics)}),
   };
 }
@@ -204,7 +204,7 @@ function inertiaOf(system: MechanicalSystem, params: Params, readers: ReadonlySe
 export const mechanicalEquations = (
   system: MechanicalSystem,
   params: Params,
-  own: readonly OwnBlock[],
+  own: readonly UserBlock[],
   readers: ReadonlySet<number> = new Set(),
   middle: tf.Tensor = constantTensor(0, []),
 ): Equations => motionEquations(system, isGeneral(system), inertiaOf(system, params, readers), params, own, middle);

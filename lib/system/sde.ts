@@ -173,12 +173,12 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
           : y.shape;
       return incrementsOf(given ?? constantTensor([seed as number], []), t, h, shape);
     },
-    applied(y, t, w) {
+    diffusionProduct(y, t, w) {
       const of = g(y, t);
       if (!isMatrix(of, y)) return tf.mul(of, w);
       return tf.sum(tf.mul(of, y.rank === 0 ? w : tf.expandDims(w, -2)), -1);
     },
-    alongItself(y, t) {
+    milsteinTerm(y, t) {
       requireDiagonal(y, t);
       return kind === 'additive' ? tf.zerosLike(y) : derivativeAlong(at => g(at.y, t), {y}, {y: g(y, t)});
     },

@@ -1,6 +1,6 @@
 /** States of an ode as trees of named tensors: where each part lies in the vector y that schemes integrate. */
 import * as tf from '@tensorflow/tfjs';
-import {count, shown} from '../checks.js';
+import {positiveInteger, shown} from '../checks.js';
 import {OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
@@ -139,7 +139,7 @@ function layOut(shapes: unknown, at: string, place: (shape: Shape) => number): T
     Object.entries(shapes).map(([name, shape]): [string, Leaf | Tree<Leaf>] => {
       const path = at === '' ? name : `${at}.${name}`;
       if (!Array.isArray(shape)) return [name, layOut(shape, path, place)];
-      const bad = (shape as unknown[]).find(n => !count.test(n));
+      const bad = (shape as unknown[]).find(n => !positiveInteger.test(n));
       if (bad !== undefined) throw badTree(`the shape of ${path} must be positive whole numbers, not ${shown(bad)}`);
       return [name, {path, shape: shape as Shape, offset: place(shape as Shape), size: sizeOf(shape as Shape)}];
     }),

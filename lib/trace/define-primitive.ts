@@ -8,7 +8,7 @@ import {OptionError, ShapeError, TraceError} from '../errors.js';
 import {callable, list, refuseUnknownOptions, requireValue, text} from '../checks.js';
 import type {Node} from '../graph/node.js';
 import {addMapped} from '../graph/primitives/mapped.js';
-import {substitute} from '../graph/substitute.js';
+import {replaceNodes} from '../graph/replace-nodes.js';
 import type {TraceInput} from './trace.js';
 import {immediate, trace, within} from './trace.js';
 
@@ -99,7 +99,7 @@ function traced(name: string, argument: number, derivative: PrimitiveDerivative,
         + 'argument.',
       {primitive: name, argument},
     );
-  const [found] = substitute([graph.outputs[0].node], new Map(graph.inputs.map((input, i) => [input, [...x, y][i]])));
+  const [found] = replaceNodes([graph.outputs[0].node], new Map(graph.inputs.map((input, i) => [input, [...x, y][i]])));
   if (found.size !== 1 && found.size !== y.size)
     throw new ShapeError(
       'primitive-shape',

@@ -10,7 +10,7 @@ import {jacobian} from '../graph/jacobian.js';
 import {settled} from '../graph/newton-matrix.js';
 import type {Node} from '../graph/node.js';
 import {topological} from '../graph/node.js';
-import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
 import {sparsityPattern} from '../graph/sparsity.js';
 import type {Captured} from './trace.js';
 import {isTracing, nodeOf, tensorOf, trace} from './trace.js';
@@ -73,7 +73,7 @@ export function tracedOnce(
   }
   const isolated = known.get(name);
   if (isolated === undefined) return f(at);
-  return tensorOf(substitute([isolated.output], placeOf(isolated, at))[0]);
+  return tensorOf(replaceNodes([isolated.output], placeOf(isolated, at))[0]);
 }
 
 /**
@@ -86,7 +86,7 @@ export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, dire
   const {inputs, output} = isolated;
   const seeds = new Map<Node, Node>(Object.entries(direction).map(([name, tensor]) => [inputs[name], nodeOf(tensor)]));
   const [tangent] = pushforward([output], seeds);
-  return tensorOf(substitute([orZeros(tangent, output)], placeOf(isolated, at))[0]);
+  return tensorOf(replaceNodes([orZeros(tangent, output)], placeOf(isolated, at))[0]);
 }
 
 /**
@@ -124,7 +124,7 @@ export function transposedProduct(
   const isolated = isolate(f, at);
   const {inputs, output} = isolated;
   const [product] = pullback([output], [inputs[name]], [nodeOf(cotangent)]);
-  return tensorOf(substitute([orZeros(product, inputs[name])], placeOf(isolated, at))[0]);
+  return tensorOf(replaceNodes([orZeros(product, inputs[name])], placeOf(isolated, at))[0]);
 }
 
 /** Whether a function is affine in one of its tensors, or does not read it, by its operations. Only inside a trace. */
@@ -169,7 +169,7 @@ export function affineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: strin
     }
   const shape = [rows, width];
   const here = placeOf(isolated, {...at, [name]: tensorOf(zeros(x.shape))});
-  const [entries, still] = substitute([gather(values, from, shape), output], here);
+  const [entries, still] = replaceNodes([gather(values, from, shape), output], here);
   const moved = (by: Node): Node => sum(mul(entries, gather(by, to, shape)), [1]);
   const direction = input('direction', x.shape);
   const weights = input('weights', [rows]);
@@ -177,6 +177,6 @@ export function affineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: strin
   return {
     at: by => tensorOf(add(still, moved(nodeOf(by)))),
     transposed: cotangent =>
-      tensorOf(substitute([orZeros(pulled, x)], new Map<Node, Node>([[weights, nodeOf(cotangent)]]))[0]),
+      tensorOf(replaceNodes([orZeros(pulled, x)], new Map<Node, Node>([[weights, nodeOf(cotangent)]]))[0]),
   };
 }

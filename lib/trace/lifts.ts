@@ -4,7 +4,7 @@
  * is gathered from, and could hold whatever the value is. At the end of the trace the values take their places again.
  */
 import type {Node, Output} from '../graph/node.js';
-import {substitute} from '../graph/substitute.js';
+import {replaceNodes} from '../graph/replace-nodes.js';
 
 /** A value, the input that stands for it while a function is traced, and what is zero where this has that value. */
 export interface Lift {
@@ -23,11 +23,11 @@ export interface Lifted {
 export function lowered(outputs: readonly Output[], lifts: readonly Lift[]): {outputs: Output[]; lifts: Lift[]} {
   const found = new Map<Node, Node>();
   const values = lifts.map(({unknown, value}) => {
-    const [node] = substitute([value], found);
+    const [node] = replaceNodes([value], found);
     found.set(unknown, node);
     return node;
   });
-  const nodes = substitute(
+  const nodes = replaceNodes(
     outputs.map(({node}) => node),
     found,
   );

@@ -26,4 +26,4 @@ export {multibody, type Multibody, type MultibodySpec} from './multibody.js';
 export {rigidContact, type RigidContact} from './rigid-contacts.js';
 export type {Shape, SurfaceFunction} from './shapes.js';
 export type {PoseSeries, ReactionSeries} from './series.js';
-export {simulateNear, type NearPiece, type NearRun, type NearSpec} from './near.js';
+export {simulateNear, type NearSegment, type NearRun, type NearSpec} from './near.js';

@@ -4,7 +4,15 @@
  * the two bodies.
  */
 import * as tf from '@tensorflow/tfjs';
-import {callable, optional, readOptions, typed, whole, type Options, type OptionValues} from '../../lib/checks.js';
+import {
+  callable,
+  optional,
+  readOptions,
+  typed,
+  nonNegativeInteger,
+  type Options,
+  type OptionValues,
+} from '../../lib/checks.js';
 import type {Constraint, Params} from '../../lib/index.js';
 import {OptionError, unilateral} from '../../lib/index.js';
 import {constantTensor} from '../../lib/internal.js';
@@ -28,7 +36,7 @@ export interface JointState {
 
 const forceOptions = {
   /** Which coordinate of a joint that has several, from a to b; default 0. */
-  step: optional(whole, 0),
+  step: optional(nonNegativeInteger, 0),
   /** [] or of a ball [3]; its sign is that of the coordinate. */
   force: typed<(at: JointState) => tf.Tensor>(callable),
   /** Stored [], for `energy` of the system; default none. */

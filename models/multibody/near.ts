@@ -7,7 +7,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {
   callable,
-  count as atLeastOne,
+  positiveInteger as atLeastOne,
   list,
   object,
   optional,
@@ -54,7 +54,7 @@ const runSchema = {
   /** Steps of a piece at most; every piece is compiled anew. Default 20. */
   piece: optional(atLeastOne, 20),
   /** Called with each piece as it ends, also if a step without a solution ends it early. */
-  onPiece: optional(typed<(piece: NearPiece) => void>(callable)),
+  onPiece: optional(typed<(piece: NearSegment) => void>(callable)),
 };
 
 /** Options of a run of `simulateNear`. @interface */
@@ -73,7 +73,7 @@ export interface NearRun {
   values(name: 't' | 'q' | 'v'): Float64Array;
   /** The bodies with their shapes and the ground, without the contacts that are sought. */
   readonly system: Multibody;
-  readonly pieces: readonly NearPiece[];
+  readonly pieces: readonly NearSegment[];
   /**
    * The gradient of a function of the end, from its derivatives there, by running the pieces again from the last to the
    * first.
@@ -85,7 +85,7 @@ export interface NearRun {
 }
 
 /** Steps of a run with the same contacts. */
-export interface NearPiece {
+export interface NearSegment {
   readonly first: number;
   readonly steps: number;
   readonly system: Multibody;
@@ -123,7 +123,7 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
   const bare = multibody(spec.system);
   const bodies = readBodies(spec.system.bodies);
   let [q, v] = [flat(bare.initial.q), flat(bare.initial.v)];
-  const pieces: NearPiece[] = [];
+  const pieces: NearSegment[] = [];
   const starts: Start[] = [];
   let left: Left | undefined;
   // A piece may have no contact that reads the parameters of contacts: all count as read.
@@ -152,7 +152,7 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
     const saved = {t: [done * dt], q: [q], v: [v], forces: [] as Float64Array[]};
     let taken = 0;
     const end = (): void => {
-      const piece: NearPiece = {
+      const piece: NearSegment = {
         first: done,
         steps: taken,
         system,
@@ -393,7 +393,7 @@ function joined(arrays: readonly Float64Array[]): Float64Array {
 }
 
 /** The states of all pieces, of which each begins where the one before it ends. */
-function whole(pieces: readonly NearPiece[], name: 't' | 'q' | 'v', width: number): Float64Array {
+function whole(pieces: readonly NearSegment[], name: 't' | 'q' | 'v', width: number): Float64Array {
   return joined([pieces[0][name].subarray(0, width), ...pieces.map(piece => piece[name].subarray(width))]);
 }
 

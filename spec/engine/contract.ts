@@ -1,4 +1,7 @@
-/** What every engine promises beside right values: buffers shared by name, kept for life, and outputs that change at once. */
+/**
+ * What every engine promises beside right values: buffers shared by name, kept for life, and outputs that change at
+ * once.
+ */
 import {expect} from 'chai';
 import type {Engine} from '../../lib/engine/engine.js';
 import {
@@ -74,8 +77,8 @@ export function contract(engine: Engine): void {
     expect(() => executable.buffer('w')).to.throw('no buffer is called w');
     expect(() => executable.run('third')).to.throw('no program is called third');
     expect(() => executable.program('third')).to.throw('no program is called third');
-    expect(executable.find('total')).to.equal(total);
-    expect(executable.find('w')).to.equal(undefined);
+    expect(executable.optionalBuffer('total')).to.equal(total);
+    expect(executable.optionalBuffer('w')).to.equal(undefined);
     const [first, second] = [executable.program('first'), executable.program('second')];
     bufferX.set([1, 1, 2]);
     first();

@@ -81,7 +81,7 @@ const simple: Engine = {
     return {
       buffer,
       program,
-      find: name => buffers.get(name),
+      optionalBuffer: name => buffers.get(name),
       has: name => compiled.has(name),
       run: name => program(name)(),
       vectors: plainVectors,

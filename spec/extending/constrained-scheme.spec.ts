@@ -22,7 +22,7 @@ import {
 } from '../../lib/index.js';
 
 /** The end of a step of implicit Euler with v⁺. */
-const moved = (v: tf.Tensor, {x, h, moved: lead}: StepPoint): Blocks => ({q: lead(x.q, tf.mul(h, v)), v});
+const moved = (v: tf.Tensor, {x, h, retract: lead}: StepPoint): Blocks => ({q: lead(x.q, tf.mul(h, v)), v});
 
 describe('extending', () => {
   it('constraints for a scheme that was written without them: implicit Euler', () => {
@@ -76,7 +76,7 @@ describe('extending', () => {
   });
 
   it('constraints, an error estimate and dense output in thirty lines: the average acceleration method', () => {
-    const end = (a: tf.Tensor, {x, h, moved: lead}: StepPoint, theta: tf.Tensor | number = 1): Blocks => {
+    const end = (a: tf.Tensor, {x, h, retract: lead}: StepPoint, theta: tf.Tensor | number = 1): Blocks => {
       const [s, mean] = [tf.mul(h, theta), tf.mul(tf.add(x.a, a), 0.5)];
       return {q: lead(x.q, tf.mul(s, x.v), tf.mul(tf.square(s), tf.mul(mean, 0.5))), v: tf.add(x.v, tf.mul(s, mean))};
     };
@@ -146,7 +146,7 @@ describe('extending', () => {
       multipliers: ['lambda'],
       residual: ({v, lambda}, at) => {
         const {x, t, h, mass, force, constraints} = at;
-        const q = at.moved(x.q, tf.mul(h, v));
+        const q = at.retract(x.q, tf.mul(h, v));
         const place = {q, v, t: tf.add(t, h)};
         const pull = tf.add(force(q, v, place.t), constraints!.reaction(place, lambda));
         return {
@@ -174,8 +174,8 @@ describe('extending', () => {
       holds: 'never',
       oneSided: true,
       kinked: true,
-      condition: ({gap, lambda, softness, give}) =>
-        complementarity(tf.add(gap, tf.mul(softness, lambda)), lambda, give),
+      condition: ({gap, lambda, softness, stepCompliance}) =>
+        complementarity(tf.add(gap, tf.mul(softness, lambda)), lambda, stepCompliance),
     });
     const wheel = mechanics({mass: 1, forces: ({t}) => tf.cos(tf.mul(2, t)), constraints: [clutch(({v}) => v)]});
     const v = simulate(wheel, {q: 0, v: 0}, {scheme: implicitEuler(), dt: 0.02, steps: 200}).values('v');

@@ -1,6 +1,6 @@
 /**
- * Kinds of constraints from outside: a rope by another complementarity function than the one that ships, contact by the minimum,
- * a knife edge, and one that slips. Each is compared with another way to write the same thing.
+ * Kinds of constraints from outside: a rope by another complementarity function than the one that ships, contact by the
+ * minimum, a knife edge, and one that slips. Each is compared with another way to write the same thing.
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
@@ -27,13 +27,16 @@ import {
 } from '../../lib/index.js';
 import {slow} from '../tiers.js';
 
-/** a + b − √((a − b)² + 4ε²), zero where ab = ε² (Chen & Harker 1993; Kanzow 1996); a = gap and b = λ·give are lengths. */
+/**
+ * a + b − √((a − b)² + 4ε²), zero where ab = ε² (Chen & Harker 1993; Kanzow 1996); a = gap and b = λ·s are lengths, s
+ * the step's compliance.
+ */
 const chenHarkerKanzowSmale =
   (epsilon: number) =>
-  ({gap, lambda, softness, give}: GapAndMultiplier): tf.Tensor => {
+  ({gap, lambda, softness, stepCompliance}: GapAndMultiplier): tf.Tensor => {
     const a = tf.add(gap, tf.mul(softness, lambda));
-    const b = tf.mul(lambda, give);
-    return tf.sub(tf.add(a, b), tf.sqrt(tf.add(tf.square(tf.sub(a, b)), tf.mul(give, 4 * epsilon ** 2))));
+    const b = tf.mul(lambda, stepCompliance);
+    return tf.sub(tf.add(a, b), tf.sqrt(tf.add(tf.square(tf.sub(a, b)), tf.mul(stepCompliance, 4 * epsilon ** 2))));
   };
 const rope = (epsilon: number): ((gap: Constraint['gap']) => Constraint) =>
   defineConstraint({
@@ -49,7 +52,8 @@ const floor = defineConstraint({
   holds: 'contact',
   oneSided: true,
   kinked: true,
-  condition: ({gap, lambda, softness, give}) => tf.minimum(tf.add(gap, tf.mul(softness, lambda)), tf.mul(lambda, give)),
+  condition: ({gap, lambda, softness, stepCompliance}) =>
+    tf.minimum(tf.add(gap, tf.mul(softness, lambda)), tf.mul(lambda, stepCompliance)),
 });
 const knifeEdge = defineConstraint({
   name: 'knife edge',
@@ -83,7 +87,10 @@ const run = (
   };
 };
 
-/** Newton leaves 1e-14 of an unknown in every step; a factor of 1e4 is for what the motion makes of it, a hundred times more in gradients. */
+/**
+ * Newton leaves 1e-14 of an unknown in every step; a factor of 1e4 is for what the motion makes of it, a hundred times
+ * more in gradients.
+ */
 function same(mine: ReturnType<typeof run>, theirs: ReturnType<typeof run>): void {
   mine.q.forEach((x, i) => expect(x).to.be.closeTo(theirs.q[i], 1e-10));
   mine.gradient.forEach((x, i) =>
@@ -155,7 +162,8 @@ describe('a kind of constraint from outside', () => {
         const options: SimulateOptions = {scheme, dt: 0.01, steps: 100, params: {g: 0.8}};
         const [mine, theirs] = [knifeEdge, nonholonomic].map(kind => run(sleigh(kind(across)), start, options));
         expect(mine).to.deep.equal(theirs);
-        // x = g sin²(ωt)/(2ω²), y = g(ωt − sin ωt cos ωt)/(2ω²) (Chaplygin's sleigh with its centre at the blade; Bloch 2003, §1.6).
+        // x = g sin²(ωt)/(2ω²), y = g(ωt − sin ωt cos ωt)/(2ω²) (Chaplygin's sleigh with its centre at the blade; Bloch
+        // 2003, §1.6).
         const [g, w, t] = [0.8, 1.5, 1];
         const x = (g * Math.sin(w * t) ** 2) / (2 * w * w);
         const y = (g * (w * t - Math.sin(w * t) * Math.cos(w * t))) / (2 * w * w);

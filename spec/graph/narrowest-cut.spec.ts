@@ -1,7 +1,7 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {add, concat, input, slice, unary} from '../../lib/graph/build.js';
-import {worthAhead} from '../../lib/graph/ahead.js';
+import {minimumCutPrecomputation} from '../../lib/graph/minimum-cut-precomputation.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {runs} from '../property.js';
@@ -40,7 +40,7 @@ function program(choices: readonly number[]): {outputs: Node[]; sources: Node[];
 
 /** Where computing costs nothing, what is worth keeping of the sources is the fewest numbers. */
 const narrowestCut = (outputs: readonly Node[], past: readonly Node[], later: readonly string[]): readonly Node[] =>
-  worthAhead(outputs, new Set(later), {runs: 1, store: ({size}) => size, work: () => 0, past}).values;
+  minimumCutPrecomputation(outputs, new Set(later), {runs: 1, store: ({size}) => size, work: () => 0, past}).values;
 
 describe('graph: the fewest numbers to keep', () => {
   slow('is as small as the best of all cuts, and a cut', () => {

@@ -10,7 +10,7 @@ import {programKey, sameKey} from '../../lib/graph/key.js';
 import type {Graph, Node, Op} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {primitives} from '../../lib/graph/primitives/index.js';
-import {simplify, simplifyNodes, substitute} from '../../lib/graph/simplify.js';
+import {simplify, simplifyNodes, replaceNodes} from '../../lib/graph/simplify.js';
 import type {SparsityPattern} from '../../lib/graph/sparsity.js';
 import {sparsityPattern, transposePattern} from '../../lib/graph/sparsity.js';
 import {Choices, draws} from './choices.js';
@@ -182,7 +182,7 @@ describe('graph: simplification', () => {
 
   it('shares equal subexpressions, also with operands exchanged, within and across outputs', () => {
     forAll(40, given => {
-      const copies = substitute(given.outputs, new Map(given.inputs.map(node => [node, node])));
+      const copies = replaceNodes(given.outputs, new Map(given.inputs.map(node => [node, node])));
       const again = program2(given);
       const simple = simplifyNodes([...given.outputs, ...copies, ...again], given.inputs);
       const n = given.outputs.length;
@@ -261,7 +261,8 @@ describe('graph: keys', () => {
       };
       add({...graph, inputs: [...graph.inputs, input('unused', [])]});
       add({...graph, outputs: [...graph.outputs, {name: 'more', node: full(1, [])}]});
-      // Two outputs may be the same node, whose variants are then equal where they stand alone: never here, as the others stay.
+      // Two outputs may be the same node, whose variants are then equal where they stand alone: never here, as the
+      // others stay.
       graph.outputs.forEach(({node}, k) => {
         const replaced = (variant: Node): void =>
           add({...graph, outputs: graph.outputs.map((output, i) => (i === k ? {...output, node: variant} : output))});

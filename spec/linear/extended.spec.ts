@@ -31,7 +31,7 @@ describe('matrices with intermediate unknowns', () => {
     it(`${solver.name}: solves, several at once and transposed, are those of the Schur complement to 1e-12`, () => {
       const rows = dense(3);
       const {pattern, values} = fromRows(rows);
-      const analysis = analyze(solver, {...pattern, own});
+      const analysis = analyze(solver, {...pattern, schurSize: own});
       const factor = analysis.factor(values);
       expect([analysis.n, factor.n, wholeOf(factor).n]).to.deep.equal([own, own, whole]);
       const small = complement(rows);
@@ -63,7 +63,7 @@ describe('matrices with intermediate unknowns', () => {
       [0, 1, 2],
       [0, 3, 1],
     ]);
-    expect(() => analyze(lu(), {...pattern, own: 2}).factor(values))
+    expect(() => analyze(lu(), {...pattern, schurSize: 2}).factor(values))
       .to.throw(SingularMatrixError)
       .with.nested.property('data.rows')
       .deep.equal([0]);

@@ -1,4 +1,7 @@
-/** LU in supernodes: against dense LU, by backward errors, plain loops and WebAssembly bit for bit, and what it leaves to the scalar LU. */
+/**
+ * LU in supernodes: against dense LU, by backward errors, plain loops and WebAssembly bit for bit, and what it leaves
+ * to the scalar LU.
+ */
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {SingularMatrixError} from '../../lib/errors.js';
@@ -56,7 +59,10 @@ function check(matrix: Matrix, seed = 1, limit = bound(matrix.pattern.n)): Facto
 const entriesOf = ({pattern, values}: Matrix): [number, number, number][] =>
   Array.from(values, (value, p) => [rowOf({pattern, values}, p), pattern.columns[p], value]);
 
-/** Blocks of `size` unknowns on a k × k grid, coupled each way by numbers of their own; `share` of the diagonal entries are zeros. */
+/**
+ * Blocks of `size` unknowns on a k × k grid, coupled each way by numbers of their own; `share` of the diagonal entries
+ * are zeros.
+ */
 function mesh(k: number, size: number, next: () => number, share = 0): Matrix {
   const entries: [number, number, number][] = [];
   const couple = (i: number, j: number): void => {
@@ -195,10 +201,10 @@ describe('linear: LU in supernodes', () => {
       };
       const alone = [0, 1, 2].map(solve);
       for (const k of [2, 0, 1, 1, 0, 2]) expect(solve(k)).to.deep.equal(alone[k]);
-      const history = analysis.history;
-      analysis.history = undefined;
+      const history = analysis.pivotState;
+      analysis.pivotState = undefined;
       expect(solve(0)).to.deep.equal(alone[0]);
-      analysis.history = history;
+      analysis.pivotState = history;
       const factors = matrices.map(({values}) => {
         const factor = analysis.createFactor();
         factor.refactor(values);

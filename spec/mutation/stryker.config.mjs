@@ -39,7 +39,7 @@ const LAYERS = {
     specs: [...specs('adjoint', 'schedule gradient-not-finite'), ...specs('step', 'constant-matrix')],
   },
   linear: {
-    files: ['refinement', 'lost-digits', 'sparse-ldlt', 'amd', 'pivots', 'equilibration', 'null-space'],
+    files: ['refinement', 'error-amplification', 'sparse-ldlt', 'amd', 'pivots', 'equilibration', 'null-space'],
     specs: specs('linear', 'ordering dense krylov kkt singularity sparse supernodal refusal handed-on'),
   },
 };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import {vectorKernels} from '../../lib/engine/wasm/kernels.js';
 import {compile} from '../../lib/routine/compile.js';
 import {interpret} from '../../lib/routine/interpret.js';
-import type {Condition, Local, Part, Routine, Value, Variable} from '../../lib/routine/routine.js';
+import type {Condition, Local, Callee, Routine, Value, Variable} from '../../lib/routine/routine.js';
 import {
   abs,
   add,
@@ -39,7 +39,7 @@ type Op = (a: Value, b: Value) => Value;
 type Test = (a: Value, b: Value) => Condition;
 const operations: readonly Op[] = [add, sub, mul, div, min, max, a => abs(a), a => sqrt(a), a => floor(a)];
 const tests: readonly Test[] = [less, atMost, equal, notEqual];
-const scaled: Part = {run: (x, y) => 3 * x - y, returns: true};
+const scaled: Callee = {run: (x, y) => 3 * x - y, returns: true};
 
 /** A random routine of three parameters: it ends, as its loops count, and tells all its variables. */
 class Random {

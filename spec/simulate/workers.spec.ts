@@ -1,4 +1,7 @@
-/** A batch on worker threads: the same bits as without, whatever the number of threads; errors, ends and what cannot be sent. */
+/**
+ * A batch on worker threads: the same bits as without, whatever the number of threads; errors, ends and what cannot be
+ * sent.
+ */
 import {spawnSync} from 'node:child_process';
 import {readFileSync} from 'node:fs';
 import {setImmediate} from 'node:timers/promises';
@@ -27,7 +30,7 @@ import {
 } from '../../lib/index.js';
 import {programKey} from '../../lib/graph/key.js';
 import {input, mul, sub} from '../../lib/graph/build.js';
-import {nodesFromPlain, plainNodes} from '../../lib/graph/plain.js';
+import {deserializeNodes, serializeNodes} from '../../lib/graph/serialize-graph.js';
 import {importsOf, reachable, root} from '../package/sources.js';
 import {slow} from '../tiers.js';
 
@@ -102,7 +105,9 @@ const starts: BatchMember[] = [
   {q: [0, 0], v: [0, 3]},
 ];
 
-/** A system whose Newton matrix has no diagonal to rely on, so that each member of the batch wants pivots of its own. */
+/**
+ * A system whose Newton matrix has no diagonal to rely on, so that each member of the batch wants pivots of its own.
+ */
 const rotating = ode(({y, params}) => {
   const turned = tf.add(
     tf.mul(tf.reverse(y), params.a as tf.Tensor),
@@ -422,7 +427,7 @@ describe('a graph as plain values', () => {
     const x = input('x', [2]);
     let node = mul(x, x);
     for (let i = 0; i < 20_000; i++) node = sub(mul(node, x), x);
-    const [backX, back] = nodesFromPlain(structuredClone(plainNodes([x, node])));
+    const [backX, back] = deserializeNodes(structuredClone(serializeNodes([x, node])));
     const key = (from: typeof x, to: typeof node): string =>
       programKey('', [{inputs: [from], outputs: [{name: 'y', node: to}]}]).text;
     expect(key(backX as typeof x, back)).to.equal(key(x, node));

@@ -1,4 +1,7 @@
-/** The table of buffers holds for every program that is compiled: names, shapes, and lives. What is misspelt does not compile. */
+/**
+ * The table of buffers holds for every program that is compiled: names, shapes, and lives. What is misspelt does not
+ * compile.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {historyAdjoint, historyForward} from '../../lib/adjoint/timed-pull.js';
@@ -250,9 +253,9 @@ describe('step: the table of buffers', () => {
     // @ts-expect-error: a program of another group
     expect(() => forward.program('pullStep')).to.throw(/pullStep/);
     // @ts-expect-error: zCotangnet
-    expect(forward.find('zCotangnet')).to.equal(undefined);
+    expect(forward.optionalBuffer('zCotangnet')).to.equal(undefined);
     // @ts-expect-error: of a name that is put together too
-    expect(forward.find(`q.${1}`)).to.equal(undefined);
+    expect(forward.optionalBuffer(`q.${1}`)).to.equal(undefined);
     // @ts-expect-error: as an input
     bufferInput('zz', []);
     // @ts-expect-error: the executable of other programs

@@ -1,4 +1,7 @@
-/** What depends on the step's beginning alone is computed once a step, what depends on the place alone once for all products: counted, and the same to the bit. */
+/**
+ * What depends on the step's beginning alone is computed once a step, what depends on the place alone once for all
+ * products: counted, and the same to the bit.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Engine, Executable, Programs} from '../../lib/engine/engine.js';
@@ -69,10 +72,10 @@ const work = (programs: Programs, name: string): number => countWork(programs[na
 /** The same numbers for both: smooth, and different in every place. */
 function fill(executable: Executable, seed: number): void {
   for (const [k, name] of ['x', 'z', 'direction', 'lastUnknown'].entries())
-    executable.find(name)?.forEach((_, i, values) => (values[i] = Math.sin(seed + k + 1.7 * i)));
-  executable.find('t')?.fill(0.3 + seed);
-  executable.find('h')?.fill(0.05);
-  executable.find('p.0')?.set(weights.flat());
+    executable.optionalBuffer(name)?.forEach((_, i, values) => (values[i] = Math.sin(seed + k + 1.7 * i)));
+  executable.optionalBuffer('t')?.fill(0.3 + seed);
+  executable.optionalBuffer('h')?.fill(0.05);
+  executable.optionalBuffer('p.0')?.set(weights.flat());
 }
 
 describe('step: what depends on the beginning alone', () => {

@@ -31,9 +31,9 @@ function products(
   );
   if (refused) return undefined;
   const executable = interpreter.compile({f: graph});
-  executable.find('q')?.set(q);
-  executable.find('x')?.set(x);
-  executable.find('w')?.set(w);
+  executable.optionalBuffer('q')?.set(q);
+  executable.optionalBuffer('x')?.set(x);
+  executable.optionalBuffer('w')?.set(w);
   executable.run('f');
   return {value: executable.buffer('value'), transposed: executable.buffer('transposed')};
 }

@@ -88,10 +88,10 @@ describe('a force that is −tf.grad of an energy', () => {
         const state = new Float64Array(traced.state.size);
         state.set(q);
         state.set(v, n);
-        forward.find('x')?.set(state);
-        forward.find('t')?.fill(0);
-        forward.find('h')?.fill(0.1);
-        forward.find('p.0')?.set(w);
+        forward.optionalBuffer('x')?.set(state);
+        forward.optionalBuffer('t')?.fill(0);
+        forward.optionalBuffer('h')?.fill(0.1);
+        forward.optionalBuffer('p.0')?.set(w);
         const z = forward.buffer('z');
         const start = draw(stream(3), z.length).map(x => 0.5 * x);
         const residual = (at: Float64Array): Float64Array => {

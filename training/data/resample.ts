@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Numeric, SignalKind} from '../../lib/index.js';
 import {explicitEuler, ode, OptionError, signal, simulate} from '../../lib/index.js';
-import {count, nonNegative, positive, requireValue} from '../../lib/checks.js';
+import {positiveInteger, nonNegative, positive, requireValue} from '../../lib/checks.js';
 import {columnOf, readSeries} from './series.js';
 
 /** A record at evenly spaced times. */
@@ -68,7 +68,7 @@ const tapsEach = 20;
  *   'not-finite'
  */
 export function decimate(values: Numeric, factor: number): Float64Array {
-  requireValue(factor, count, 'decimate: the factor');
+  requireValue(factor, positiveInteger, 'decimate: the factor');
   const {values: samples} = readSeries(values, 'decimate: values', {outputs: 'one', missing: false});
   const half = (tapsEach / 2) * factor;
   if (samples.length <= half)
@@ -109,7 +109,7 @@ const kaiserBeta = 8;
  * @throws OptionError if the record is shorter than the filter; ShapeError for several columns; DataError 'not-finite'
  */
 export function upsample(values: Numeric, factor: number): Float64Array {
-  requireValue(factor, count, 'upsample: the factor');
+  requireValue(factor, positiveInteger, 'upsample: the factor');
   const {values: samples} = readSeries(values, 'upsample: values', {outputs: 'one', missing: false});
   if (samples.length <= reach)
     throw new OptionError(

@@ -1,5 +1,15 @@
 /** Options of readers of tables. */
-import {boolean, listOf, object, oneOf, optional, text, typed, whole, type Options} from '../../lib/checks.js';
+import {
+  boolean,
+  listOf,
+  object,
+  oneOf,
+  optional,
+  text,
+  typed,
+  nonNegativeInteger,
+  type Options,
+} from '../../lib/checks.js';
 import type {ReadLimits} from './limits.js';
 
 export const tableOptions = {
@@ -14,7 +24,7 @@ export const tableOptions = {
   /** Start of comment lines; default '#'. */
   comment: optional(text),
   /** Lines at the beginning of a text file that are left out, whatever they contain; default 0. Errors count them. */
-  skip: optional(whole),
+  skip: optional(nonNegativeInteger),
   /** Columns that are text although they may look like numbers, such as codes. */
   text: optional(listOf('names', text)),
   /** Only these columns are read; the contents of others are neither kept nor checked. Default: all. */

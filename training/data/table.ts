@@ -9,7 +9,7 @@ import type {Options as ParserOptions} from 'csv-parse';
 import {builtin} from '../../lib/builtin.js';
 import {DataError, OptionError} from '../../lib/errors.js';
 import {Column, type ReadColumn} from './column.js';
-import {count, optional, readOptions, refuseUnknownOptions, shown, type Options} from '../../lib/checks.js';
+import {positiveInteger, optional, readOptions, refuseUnknownOptions, shown, type Options} from '../../lib/checks.js';
 import {excerpt} from './excerpt.js';
 import {Budget} from './limits.js';
 import {arrayColumns, isArrayFile} from './npz.js';
@@ -34,7 +34,7 @@ export interface Table {
 const chunkOptions = {
   ...tableOptions,
   /** Rows of each chunk; the last one may have fewer. Default 65536: half a MB per column. */
-  rows: optional(count, 65536),
+  rows: optional(positiveInteger, 65536),
 };
 
 /** Options of `tableChunks`. @interface */

@@ -5,7 +5,7 @@
  * their truth is known, they tell how often the standard errors' intervals hold it.
  */
 import {OptionError} from '../../lib/errors.js';
-import {count, oneOf, optional, readOptions, whole, type Options} from '../../lib/checks.js';
+import {positiveInteger, oneOf, optional, readOptions, nonNegativeInteger, type Options} from '../../lib/checks.js';
 import {Random} from '../train/random.js';
 import {evaluate} from '../identify/evaluation.js';
 import {Fit} from '../identify/fit.js';
@@ -23,9 +23,9 @@ const bootstrapOptions = {
    * Number of resampled records, or of sets of records; default 200: the relative error of a standard deviation is then
    * a twentieth.
    */
-  replicates: optional(count, 200),
+  replicates: optional(positiveInteger, 200),
   /** Default 1. */
-  seed: optional(whole, 1),
+  seed: optional(nonNegativeInteger, 1),
   /**
    * The source of a replicate's errors: 'model' draws them from the fitted noise model, 'residuals' joins blocks
    * of the fit's residuals. Default 'model' if the noise is quantized, autoregressive, or `residuals` is 'independent',
@@ -33,7 +33,7 @@ const bootstrapOptions = {
    */
   errors: optional(oneOf('model', 'residuals')),
   /** Samples in a block of residuals; default 1 if they are assumed independent, otherwise n^(1/3) of n samples. */
-  block: optional(count),
+  block: optional(positiveInteger),
   /** Where the replicates are computed: made by `fitSweep` of stiffgrad/sweep. */
   sweep: optional(sweepCheck),
 };

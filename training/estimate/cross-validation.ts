@@ -5,7 +5,7 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {listed} from '../../lib/text.js';
-import {count, optional, readOptions, whole, type Options} from '../../lib/checks.js';
+import {positiveInteger, optional, readOptions, nonNegativeInteger, type Options} from '../../lib/checks.js';
 import {Fit} from '../identify/fit.js';
 import {sourceOf, type FitResult, type Identification} from '../identify/identification.js';
 import {identifyFit, identifyWith} from '../identify/identify.js';
@@ -15,13 +15,13 @@ import {goodnessOfFit, together} from '../report/residual-statistics.js';
 
 const foldOptions = {
   /** Default 5, or the number of records if that is smaller. */
-  folds: optional(count),
+  folds: optional(positiveInteger),
   /**
    * Number of first samples of a left-out record that determine its own initial state and parameters, as in `validate`;
    * they are not compared. Default 0: the record's own parameters are estimated from all of its samples, with a
    * warning. Without effect for a single record.
    */
-  warmUp: optional(whole, 0),
+  warmUp: optional(nonNegativeInteger, 0),
   /** Where the folds are computed: made by `fitSweep` of stiffgrad/sweep. */
   sweep: optional(sweepCheck),
 };

@@ -21,8 +21,8 @@ import {
   refuseUnknownOptions,
   requireValue,
   typed,
-  whole,
-  type Checks,
+  nonNegativeInteger,
+  type OptionSchema,
   type Options,
 } from '../../lib/checks.js';
 import {seeded} from '../../lib/random.js';
@@ -80,7 +80,7 @@ export interface FisherInformation {
   readonly warnings: readonly string[];
 }
 
-const problemChecks: Checks = {...modelChecks, noise: object};
+const problemChecks: OptionSchema = {...modelChecks, noise: object};
 
 /**
  * The information that one experiment, or several together, would give about the parameters at their guesses.
@@ -173,7 +173,7 @@ const rankTestOptions = {
    * Number of points, in addition to the guess, at which the rank is computed; default 3. A random point has the
    * generic rank with probability one.
    */
-  points: optional(whole, 3),
+  points: optional(nonNegativeInteger, 3),
   /** Relative distance of these points from the guess; default 0.2. */
   spread: optional(positive, 0.2),
   /** Seed of the random points; default 1. */

@@ -8,8 +8,8 @@
 import type {System} from '../../lib/index.js';
 import type {AnySystem, ParamsOf} from '../../lib/internal.js';
 import {OptionError} from '../../lib/index.js';
-import type {Checks} from '../../lib/checks.js';
-import {abortSignal, callable, list, object, throwIfAborted, whole} from '../../lib/checks.js';
+import type {OptionSchema} from '../../lib/checks.js';
+import {abortSignal, callable, list, object, throwIfAborted, nonNegativeInteger} from '../../lib/checks.js';
 import {isFailedSimulation, prefixed} from '../identify/failed-simulation.js';
 import {nextDamping, predictedReduction, type Damping} from '../identify/least-squares.js';
 import type {Errors, Estimates, Parameters} from '../identify/parameters.js';
@@ -21,7 +21,7 @@ import {RowQr} from '../identify/row-qr.js';
 import {informationBound} from '../identify/uncertainty.js';
 import type {Filtered} from './kalman.js';
 import {filteredOf} from './kalman.js';
-import {Motion} from './motion.js';
+import {StateTransition} from './motion.js';
 import type {Covariance} from './covariance.js';
 import {covarianceRoot} from './covariance.js';
 import type {FilteredSample, Pass} from './pass.js';
@@ -98,10 +98,10 @@ export interface InnovationsFit<T extends Parameters = Parameters> {
 }
 
 const {params: _, ...ofFilter} = filterChecks;
-const known: Checks = {
+const known: OptionSchema = {
   ...ofFilter,
   parameters: object,
-  maxIterations: whole,
+  maxIterations: nonNegativeInteger,
   onProgress: callable,
   signal: abortSignal,
 };
@@ -190,7 +190,7 @@ interface Point {
 
 interface Series {
   readonly record: CheckedRecord;
-  readonly motion: Motion;
+  readonly motion: StateTransition;
   readonly start: Start;
 }
 
@@ -212,7 +212,7 @@ class Likelihood {
     this.series = records.map((given, i) => {
       const record = filteredRecord(given, i, problem);
       const start = {...problem.initial, ...record.initial};
-      const motion = new Motion(
+      const motion = new StateTransition(
         {...problem, params: paramsOf(this.bindings, values), inputs: {...inputs, ...record.inputs}},
         {...start, ...blocksOf(this.bindings, values)},
       );

@@ -12,7 +12,7 @@ import type {Rows} from './roots.js';
 export interface StateFunction {
   value(x: Float64Array): Float64Array;
   /** The value, and the derivatives along the directions [count, size of x], [count, size of the value]. */
-  push(x: Float64Array, directions: Rows): {readonly value: Float64Array; readonly pushed: Float64Array};
+  jvp(x: Float64Array, directions: Rows): {readonly value: Float64Array; readonly pushed: Float64Array};
 }
 
 /** The image of a Gaussian. */
@@ -36,7 +36,7 @@ export function extended(): GaussianTransform {
   return {
     name: 'extended',
     image(f, mean, root) {
-      const {value, pushed} = f.push(mean, root);
+      const {value, pushed} = f.jvp(mean, root);
       return {mean: value, pushed, remainder: new Float64Array(0)};
     },
   };

@@ -53,7 +53,7 @@ const WHOLE = 1e-6;
 /** No user's name has brackets in it: a place among the parameters for the time at which a run begins. */
 const CLOCK = '(beginning)';
 
-export class Motion {
+export class StateTransition {
   readonly blocks: readonly StateBlock[];
   /** Numbers of the state. */
   readonly size: number;
@@ -110,7 +110,7 @@ export class Motion {
   }
 
   /** The state after a span of time that begins at `from`, in so many steps. */
-  flow(from: number, length: number, steps: number): StateFunction {
+  transition(from: number, length: number, steps: number): StateFunction {
     const dt = length / steps;
     const simulation = this.simulation(`${dt.toPrecision(9)} ${steps}`, {dt, steps, saveAt: 'end'});
     return this.function(simulation, from, series =>
@@ -161,7 +161,7 @@ export class Motion {
           trajectory.dispose();
         }
       },
-      push: (x, {count, columns, values}) => {
+      jvp: (x, {count, columns, values}) => {
         const directions = Array.from({length: count}, (_, k): Tangent => {
           return {initial: this.initial(values.subarray(k * columns, (k + 1) * columns)) as Tangent['initial']};
         });
@@ -238,7 +238,7 @@ function selection(parts: readonly (StateBlock | undefined)[], outputs: number):
   );
   return {
     value: x => Float64Array.from(from, i => x[i]),
-    push(x, {count, columns, values}: Rows) {
+    jvp(x, {count, columns, values}: Rows) {
       const pushed = new Float64Array(count * outputs);
       for (let k = 0; k < count; k++) from.forEach((i, j) => (pushed[k * outputs + j] = values[k * columns + i]));
       return {value: this.value(x), pushed};

@@ -94,7 +94,7 @@ function predict(
     state = advanced(state, image, added, back);
   };
   if (noise.kind === 'covariance') {
-    const flow = motion.flow(from, to - from, steps);
+    const flow = motion.transition(from, to - from, steps);
     take(
       at(from, () => transform.image(flow, state.mean, rowsOf(state.root, n))),
       rowsOf(noise.root, n),
@@ -111,7 +111,7 @@ function predict(
   take({...still, mean: state.mean, pushed: state.root}, half);
   for (let i = 0; i < steps; i++) {
     const t = from + i * length;
-    const flow = motion.flow(t, length, 1);
+    const flow = motion.transition(t, length, 1);
     // What ends one step and begins the next is added at once.
     take(
       at(t, () => transform.image(flow, state.mean, rowsOf(state.root, n))),

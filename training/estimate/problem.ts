@@ -12,7 +12,7 @@ import type {
 } from '../../lib/index.js';
 import type {AnySystem, Bivariant, ParamsOf} from '../../lib/internal.js';
 import {OptionError} from '../../lib/index.js';
-import type {Checks} from '../../lib/checks.js';
+import type {OptionSchema} from '../../lib/checks.js';
 import {
   any,
   callable,
@@ -27,7 +27,7 @@ import type {CheckedRecord, MeasuredRecord, Start} from '../identify/records.js'
 import {checkRecord} from '../identify/records.js';
 import type {GaussianTransform} from './linearization.js';
 import {extended} from './linearization.js';
-import {Motion} from './motion.js';
+import {StateTransition} from './motion.js';
 import type {Covariance, Part} from './covariance.js';
 import {covarianceMatrix, covarianceRoot, requireRoot} from './covariance.js';
 
@@ -82,7 +82,7 @@ export interface EstimationProblem<S extends AnySystem = System, Q = ParamsOf<S>
 }
 
 /** The options of a filter. */
-export const filterChecks: Checks = {
+export const filterChecks: OptionSchema = {
   system: any,
   data: any,
   initial: object,
@@ -101,7 +101,7 @@ export const filterChecks: Checks = {
 
 /** An `EstimationProblem` as a filter runs it. */
 export interface CheckedProblem {
-  readonly motion: Motion;
+  readonly motion: StateTransition;
   readonly record: CheckedRecord;
   readonly begin: number;
   readonly mean: Float64Array;
@@ -124,7 +124,7 @@ export function checkProblem(problem: EstimationProblem, owner: string): Checked
   requireFilterOptions(problem, {...filterChecks, data: object, processNoise: object}, owner);
   const record = filteredRecord(problem.data, 0, problem);
   const start = {...problem.initial, ...record.initial};
-  const motion = new Motion(
+  const motion = new StateTransition(
     {
       ...problem,
       params: problem.params ?? {},
@@ -146,7 +146,7 @@ export function checkProblem(problem: EstimationProblem, owner: string): Checked
 }
 
 /** @throws OptionError for unknown options, and for missing ones */
-export function requireFilterOptions(problem: object, checks: Checks, owner: string): void {
+export function requireFilterOptions(problem: object, checks: OptionSchema, owner: string): void {
   refuseUnknownOptions(problem, checks, owner);
   const needed = ['system', 'data', 'parameters', 'initialCovariance', 'processNoise', 'measurementNoise', 'dt'];
   const missing = needed.find(

@@ -10,7 +10,7 @@
  * variance with the fit's coefficients over that with the likeliest ones.
  */
 import {OptionError} from '../../lib/errors.js';
-import {count, optional, positive, readOptions, suggestion, type Options} from '../../lib/checks.js';
+import {positiveInteger, optional, positive, readOptions, suggestion, type Options} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
 import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
@@ -31,7 +31,7 @@ import type {Objective} from '../identify/objective.js';
 
 const profileOptions = {
   /** Number of points on each side of the estimate; default 6. */
-  points: optional(count, 6),
+  points: optional(positiveInteger, 6),
   /**
    * Largest distance from the estimate, in standard errors; default 3, and more where few degrees of freedom make the
    * interval wider. By default a side whose deviance is past half its 95 % point there goes on in the same steps, at

@@ -3,14 +3,14 @@ import {OptionError} from '../../lib/errors.js';
 import {
   abortSignal,
   callable,
-  count,
+  positiveInteger,
   oneOf,
   optional,
   positive,
   readOptions,
   throwIfAborted,
   typed,
-  whole,
+  nonNegativeInteger,
   type Check,
   type Options,
   type OptionValues,
@@ -27,19 +27,19 @@ const share: Check<number> = {
 
 export const samplingChecks = {
   /** Default 4. */
-  chains: optional(count, 4),
+  chains: optional(positiveInteger, 4),
   /** Draws per chain, after its warm-up; default 1000. */
-  draws: optional(count, 1000),
+  draws: optional(positiveInteger, 1000),
   /** Draws that adapt the step length and the metric, and are discarded; default 1000. */
-  warmUp: optional(whole, 1000),
+  warmUp: optional(nonNegativeInteger, 1000),
   /** Default 1. */
-  seed: optional(whole, 1),
+  seed: optional(nonNegativeInteger, 1),
   /** 'diagonal' (default), or 'dense' for strongly correlated parameters. */
   metric: optional(oneOf('diagonal', 'dense'), 'diagonal'),
   /** Target acceptance rate of the step length adaptation: nearer to 1 if transitions diverge. Default 0.8. */
   targetAcceptance: optional(share, 0.8),
   /** Largest number of doublings of a trajectory; default 10, 1023 steps. */
-  maxDepth: optional(count, 10),
+  maxDepth: optional(positiveInteger, 10),
   /** Called after each draw with its chain and its number (negative in the warm-up). */
   onProgress: optional(typed<(at: {readonly chain: number; readonly draw: number}) => void>(callable)),
   /** Ends the sampling with an AbortError. */

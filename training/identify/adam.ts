@@ -4,7 +4,7 @@
  * best point it met. For mini-batches there are `train` and `trainingStep`, which takes the same optimizer as an update
  * rule.
  */
-import {count, optional, positive, readOptions, type Options, type OptionValues} from '../../lib/checks.js';
+import {positiveInteger, optional, positive, readOptions, type Options, type OptionValues} from '../../lib/checks.js';
 import {adamRule, type UpdateRule} from '../train/update-rules.js';
 import {descentStep, endOfDescent, relativeStep} from './descent.js';
 import {methodOf, type CostPoint, type Search, type SearchState} from './iteration.js';
@@ -14,7 +14,7 @@ const methodOptions = {
   /** Approximate change of a coordinate per iteration; default 0.01. It decays by half a cosine to 0 at the end. */
   rate: optional(positive, 0.01),
   /** Default 500. */
-  iterations: optional(count, 500),
+  iterations: optional(positiveInteger, 500),
   /** Defaults of the paper: 0.9 and 0.999. */
   beta1: optional(positive, 0.9),
   beta2: optional(positive, 0.999),

@@ -123,8 +123,8 @@ export class Density {
     let executable = this.compiled.get(n);
     if (executable === undefined) this.compiled.set(n, (executable = this.compile(n)));
     // Inputs that the density does not read may be missing.
-    for (const name of inputs) executable.find(name)?.set(rows[name]);
-    params.forEach((value, i) => executable.find(`p${i}`)?.fill(value));
+    for (const name of inputs) executable.optionalBuffer(name)?.set(rows[name]);
+    params.forEach((value, i) => executable.optionalBuffer(`p${i}`)?.fill(value));
     executable.run('losses');
     const masked = (name: string): Float64Array =>
       executable.buffer(name).map((value, i) => (rows.weights[i] === 0 ? 0 : value));

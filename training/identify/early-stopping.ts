@@ -4,7 +4,7 @@
  * records.
  */
 import {OptionError} from '../../lib/errors.js';
-import {any, count, refuseUnknownOptions} from '../../lib/checks.js';
+import {any, positiveInteger, refuseUnknownOptions} from '../../lib/checks.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import {checkRecords, Fit} from './fit.js';
@@ -28,7 +28,7 @@ export interface EarlyStopping {
 
 /** @throws OptionError */
 export function checkEarlyStopping(given: EarlyStopping): void {
-  refuseUnknownOptions(given, {data: any, patience: count}, 'identify: earlyStopping');
+  refuseUnknownOptions(given, {data: any, patience: positiveInteger}, 'identify: earlyStopping');
   if (given.data === undefined)
     throw new OptionError('missing-option', "identify: earlyStopping needs 'data', the held-out records.", {
       option: 'data',

@@ -12,17 +12,17 @@ import {checkRecords, Fit} from './fit.js';
 import type {Identification} from './identification.js';
 import {sweepAll, sweepCheck} from './part.js';
 import {identificationOf} from './identification.js';
-import type {Checks} from '../../lib/checks.js';
+import type {OptionSchema} from '../../lib/checks.js';
 import {
   abortSignal,
   any,
   callable,
-  count,
+  positiveInteger,
   object,
   oneOf,
   refuseUnknownOptions,
   requireValue,
-  whole,
+  nonNegativeInteger,
 } from '../../lib/checks.js';
 import {modelChecks} from './model.js';
 import {isDensity, requireDensity, type NoiseDensity} from './density.js';
@@ -71,7 +71,7 @@ type NameIn<P> = string extends keyof P
   ? string
   : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${string}` | `noise.${string}`;
 
-const known: Checks = {
+const known: OptionSchema = {
   ...modelChecks,
   data: any,
   method: any,
@@ -79,9 +79,9 @@ const known: Checks = {
   residuals: oneOf('correlated', 'independent'),
   noise: any,
   earlyStopping: object,
-  starts: count,
-  seed: whole,
-  workers: whole,
+  starts: positiveInteger,
+  seed: nonNegativeInteger,
+  workers: nonNegativeInteger,
   sweep: sweepCheck,
   onProgress: callable,
   signal: abortSignal,
@@ -176,7 +176,7 @@ function check(problem: FitProblem): void {
   if (problem.shooting !== undefined)
     requireValue(
       (problem.shooting as {readonly segments?: unknown}).segments,
-      count,
+      positiveInteger,
       'identify: shooting must be made by single() or multiple({segments}); its segments',
       'bad-option',
       'shooting',

@@ -3,7 +3,15 @@
  * Wright, algorithms 7.4 and 7.5). One gradient, one backward sweep, an evaluation, however many parameters
  * there are. Bounds are kept by the coordinates: a bounded parameter's is the logit of its place.
  */
-import {count, nonNegative, optional, readBy, readOptions, whole, type Options} from '../../lib/checks.js';
+import {
+  positiveInteger,
+  nonNegative,
+  optional,
+  readBy,
+  readOptions,
+  nonNegativeInteger,
+  type Options,
+} from '../../lib/checks.js';
 import {along, descentStep, dot, endOfDescent, relativeGradient, relativeStep} from './descent.js';
 import type {Evaluation} from './evaluation.js';
 import {methodOf, type CostPoint, type Evaluator, type Search, type SearchState} from './iteration.js';
@@ -19,9 +27,9 @@ const tolerances = {
 
 const methodOptions = {
   /** Number of stored steps; default 10 (Nocedal & Wright: 3 to 20). */
-  memory: optional(count, 10),
+  memory: optional(positiveInteger, 10),
   /** Default 500. */
-  maxIterations: optional(whole, 500),
+  maxIterations: optional(nonNegativeInteger, 500),
   tolerance: optional(
     readBy((given: Options<typeof tolerances>, name) => readOptions(given, tolerances, name)),
     {},

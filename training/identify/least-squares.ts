@@ -6,7 +6,15 @@
  * small steps count only at a minimum (convergence.ts), for damping makes any step small.
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
-import {nonNegative, optional, positive, readBy, readOptions, whole, type Options} from '../../lib/checks.js';
+import {
+  nonNegative,
+  optional,
+  positive,
+  readBy,
+  readOptions,
+  nonNegativeInteger,
+  type Options,
+} from '../../lib/checks.js';
 import {GAUSS_NEWTON_OFFSET, isMinimum, isNegligible, offsetOf} from './convergence.js';
 import type {Evaluation} from './evaluation.js';
 import {boundMessage, methodOf, type Ending, type Evaluator, type Point, type Search} from './iteration.js';
@@ -34,7 +42,7 @@ const methodOptions = {
    * Number of trial steps, including rejected ones; default 200: the slowest of NIST's regressions in the tests needs
    * 142.
    */
-  maxIterations: optional(whole, 200),
+  maxIterations: optional(nonNegativeInteger, 200),
   /**
    * Initial μ, relative to the scaled JᵀJ, whose diagonal is 1. Default 1e-3 (Nielsen: 1e-6 for a start known to be
    * good, 1 for a bad one).

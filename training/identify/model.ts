@@ -1,5 +1,5 @@
 /** The part of a problem that all its records share: the system, its parameters, and how it is simulated. */
-import type {Checks} from '../../lib/checks.js';
+import type {OptionSchema} from '../../lib/checks.js';
 import {any, callable, integrationChecks, list, object, oneOf, positive} from '../../lib/checks.js';
 import type {Event, Inputs, Observe, System} from '../../lib/index.js';
 import type {IntegrationOptions} from '../../lib/internal.js';
@@ -62,4 +62,4 @@ export const modelChecks = {
   offGrid: oneOf('refuse', 'interpolate'),
   events: list,
   ...integrationChecks,
-} satisfies Checks;
+} satisfies OptionSchema;

@@ -5,7 +5,7 @@
  * distribution, JASA 84, 1989).
  */
 import {OptionError} from '../../lib/errors.js';
-import {count, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import {positiveInteger, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
 import {roundedGround, roundedLoss} from './rounded-normal.js';
 
 /** Made by `white`, `autoregressive`, `huber`, `studentT` or `quantized`; plain data. */
@@ -38,7 +38,7 @@ export function white(options: NoiseOptions = {}): Noise {
  * parameters, output by output; all records need evenly spaced samples. `order` is p, default 1.
  */
 export function autoregressive({order = 1, ...rest}: NoiseOptions & {readonly order?: number} = {}): Noise {
-  requireValue(order, count, 'autoregressive: order', 'bad-option', 'order');
+  requireValue(order, positiveInteger, 'autoregressive: order', 'bad-option', 'order');
   return noiseOf('autoregressive', rest, order, 0);
 }
 

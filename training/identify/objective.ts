@@ -19,7 +19,7 @@ import {groundOf, isRobust, lossAt} from './noise.js';
 import {effective, hasPriors, priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
 import {RowQr} from './row-qr.js';
 import type {NoiseState, WhitenedStretch} from './weighing.js';
-import {normalLogLikelihood, Weighing} from './weighing.js';
+import {normalLogLikelihood, NoiseWeights} from './weighing.js';
 
 /** The noise model of the fit. */
 export interface NoiseFound extends NoiseState {
@@ -39,7 +39,7 @@ export class Objective implements EvaluatedProblem {
   readonly magnitude: number;
   readonly kinked: boolean = false;
   protected readonly penalized: boolean;
-  private readonly weighing: Weighing;
+  private readonly weighing: NoiseWeights;
   /** By record, in its own rows. */
   private readonly stretches: readonly (readonly WhitenedStretch[])[];
 
@@ -57,7 +57,7 @@ export class Objective implements EvaluatedProblem {
       return own.map(one => ({...one, rows: one.rows.map(row => first + row)}));
     });
     const {weights, magnitude} = fit;
-    this.weighing = new Weighing(noise, {weights, stretches, magnitude, penalized: this.penalized}, held);
+    this.weighing = new NoiseWeights(noise, {weights, stretches, magnitude, penalized: this.penalized}, held);
   }
 
   /** The noise as it is taken now. */

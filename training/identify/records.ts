@@ -2,7 +2,7 @@
 import type {Inputs, Numeric, System} from '../../lib/index.js';
 import {type NumericValue, readNumeric} from '../../lib/internal.js';
 import {DataError, OptionError, ShapeError} from '../../lib/index.js';
-import type {Checks} from '../../lib/checks.js';
+import type {OptionSchema} from '../../lib/checks.js';
 import {
   any,
   finite,
@@ -125,7 +125,7 @@ export function slicedRecord(record: CheckedRecord, from: number, to: number): C
 }
 
 export const seriesNames = ['q', 'v', 'y'] as const;
-const recordChecks: Checks = {
+const recordChecks: OptionSchema = {
   t: any,
   q: any,
   v: any,
@@ -177,7 +177,7 @@ export function checkRecord(
 }
 
 /** A start by its blocks, of which parameters may give some. */
-export const startChecks = (system?: System): Checks => ({
+export const startChecks = (system?: System): OptionSchema => ({
   q: any,
   v: any,
   y: any,

@@ -1,6 +1,6 @@
 /** Details that a user adds to the report of a fit: units, names, references, and validations of other records. */
 import {OptionError} from '../../lib/index.js';
-import {list, object, suggestion, type Checks} from '../../lib/checks.js';
+import {list, object, suggestion, type OptionSchema} from '../../lib/checks.js';
 import {numberText} from '../report/number-text.js';
 import type {ReportFit} from '../report/charts.js';
 import {reportSchema, type Report, type ReportParameter} from '../report/report.js';
@@ -21,7 +21,7 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
 }
 
 /** The options of a report, with details of its parameters and fits by their names. */
-export const reportDetails: Checks = {...reportSchema, parameters: object, fits: object, validations: list};
+export const reportDetails: OptionSchema = {...reportSchema, parameters: object, fits: object, validations: list};
 
 /** The report with its details. @throws OptionError where details are given for something that is not there */
 export function detailed(

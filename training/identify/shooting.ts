@@ -8,7 +8,7 @@
  * of least squares: residuals √ρ (c + λ/ρ) beside those of the data. When they are closed, single shooting goes on
  * from there; so the estimate and its errors are those of the plain fit.
  */
-import {count, readOptions, type Check, type Options} from '../../lib/checks.js';
+import {positiveInteger, readOptions, type Check, type Options} from '../../lib/checks.js';
 import {joined} from '../data/joined.js';
 import {ChainQr, columnOf, type Place} from './chain-qr.js';
 import {cutRecord, meanSquare, spread, type Segment, type UncutRecord} from './cut-record.js';
@@ -25,7 +25,7 @@ import {type Noise, white} from './noise.js';
 import {ParameterSpace, type Parameters} from './parameters.js';
 import {effective, hasPriors, priorGradient, priorMatrix, priorRows} from './priors.js';
 import type {Values} from './record-model.js';
-import {Weighing} from './weighing.js';
+import {NoiseWeights} from './weighing.js';
 
 /** The initial number of segments of records; made by `single` or `multiple`. */
 export interface Shooting {
@@ -38,7 +38,7 @@ export const single = (): Shooting => ({segments: 1});
 
 const several: Check<number> = {
   what: 'a whole number of at least 2',
-  test: value => count.test(value) && value !== 1,
+  test: value => positiveInteger.test(value) && value !== 1,
 };
 
 const shootingOptions = {
@@ -71,7 +71,7 @@ export class MultipleShooting implements EvaluatedProblem {
   private readonly scales: Float64Array;
   private readonly gaps: number;
   private readonly multipliers: Float64Array;
-  private readonly weighing: Weighing;
+  private readonly weighing: NoiseWeights;
   private penalty: number;
 
   constructor(
@@ -97,7 +97,7 @@ export class MultipleShooting implements EvaluatedProblem {
       this.segments.map(({model}) => model.weights),
     );
     const measured = weights.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0);
-    this.weighing = new Weighing(noise.order > 0 ? white() : noise, {
+    this.weighing = new NoiseWeights(noise.order > 0 ? white() : noise, {
       weights,
       stretches: [],
       magnitude: (measured * square) / 2,

@@ -5,7 +5,7 @@
  * has learnt.
  */
 import {
-  count as countCheck,
+  positiveInteger as countCheck,
   nonNegative,
   object,
   optional,

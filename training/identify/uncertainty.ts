@@ -16,7 +16,7 @@ import {
   positive,
   readOptions,
   typed,
-  whole,
+  nonNegativeInteger,
   type Options,
 } from '../../lib/checks.js';
 import type {Linearization} from './least-squares-problem.js';
@@ -31,7 +31,7 @@ const uncertaintyOptions = {
   /** Names for the warnings; default x[0], x[1], ... */
   names: optional(typed<readonly string[]>(list)),
   /** Number of residuals that are measurements; default all. Those of weight 0 have rows, but no information. */
-  observations: optional(whole),
+  observations: optional(nonNegativeInteger),
   /** With them, the covariance allows for correlation in time: between samples of one series, not between series. */
   series: optional(typed<readonly ResidualSeries[]>(list)),
   /**

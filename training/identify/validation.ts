@@ -5,7 +5,7 @@
  */
 import {type Numeric, OptionError, type Trajectory, type System} from '../../lib/index.js';
 import {readNumeric} from '../../lib/internal.js';
-import {count, optional, readOptions, whole, type Options} from '../../lib/checks.js';
+import {positiveInteger, optional, readOptions, nonNegativeInteger, type Options} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
 import {joined} from '../data/joined.js';
 import {correlatedShare, goodnessOfFit, together} from '../report/residual-statistics.js';
@@ -33,15 +33,15 @@ const validateOptions = {
    * record's own parameters that are not fixed are estimated from all of its samples, which are then not independent of
    * them: a warning says so.
    */
-  warmUp: optional(whole, 0),
+  warmUp: optional(nonNegativeInteger, 0),
   /**
    * Predictions so many samples ahead, each from the state that the `warmUp` samples before it tell (1 is enough where
    * the whole state is measured: each then starts at a sample, and those that start at a missing one are left out);
    * default: one simulation of the whole record.
    */
-  horizon: optional(count),
+  horizon: optional(positiveInteger),
   /** Samples from one prediction to the next. Default 1; each takes a fit of its start. */
-  every: optional(count, 1),
+  every: optional(positiveInteger, 1),
 };
 
 /** How `validate` judges a model. @interface */

@@ -45,7 +45,7 @@ export interface Measure {
 /** The fifth root of a double's rounding, of the distance to the next bound of a partial autocorrelation, ±1. */
 const PARTIAL_STEP = 1e-3;
 
-export class Weighing {
+export class NoiseWeights {
   /** Whether nothing about the noise is left to find, so that one round is all. */
   readonly settled: boolean;
   private predictors: readonly Predictors[];

@@ -19,7 +19,7 @@ import {
   readOptions,
   real,
   text,
-  whole,
+  nonNegativeInteger,
   type Check,
   type Options,
 } from '../../lib/checks.js';
@@ -47,7 +47,7 @@ const seriesSchema = {
   /** Numbers that the colours of cells show, one for each cell. */
   value: optional(numbers),
   /** One of the six colours, from 0; default: the place among the series. */
-  color: optional(whole),
+  color: optional(nonNegativeInteger),
 };
 
 /** One line or set of points of a chart. @interface */

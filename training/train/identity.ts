@@ -12,7 +12,7 @@ import {
   real,
   text,
   typed,
-  whole,
+  nonNegativeInteger,
   type Check,
   type OptionValues,
 } from '../../lib/checks.js';
@@ -31,8 +31,8 @@ export const identitySchema = {
   optimizer: text,
   shapes: typed<readonly (readonly number[])[]>(list),
   names: listOf('names', text),
-  examples: whole,
-  batchSize: whole,
+  examples: nonNegativeInteger,
+  batchSize: nonNegativeInteger,
   seed: wholeNumber,
   shuffle: boolean,
   /** The learning rate of the optimizer as it was made; null where a schedule sets it. */

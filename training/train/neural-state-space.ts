@@ -11,7 +11,7 @@ import {DataError, ode, OptionError, rk4, simulate} from '../../lib/index.js';
 import {
   abortSignal,
   callable,
-  count,
+  positiveInteger,
   finite,
   list,
   listOf,
@@ -46,30 +46,33 @@ const problemOptions = {
   /** Held-out records: the weights are those of the epoch with the best free run over these. */
   validation: records,
   /** Size of the state x. */
-  states: count,
+  states: positiveInteger,
   /** Widths of the hidden layers of each network; default [32]. */
-  hidden: optional(listOf('whole numbers', count), [32]),
+  hidden: optional(listOf('whole numbers', positiveInteger), [32]),
   /** Samples of input and output from which the encoder computes the state; default 2 · `states` + 2. */
-  past: optional(count),
+  past: optional(positiveInteger),
   /** Samples of a section, as long as the slowest relevant dynamics; default 50. */
   section: optional(
-    typed<number>({what: 'a whole number of at least 2', test: value => count.test(value) && Number(value) >= 2}),
+    typed<number>({
+      what: 'a whole number of at least 2',
+      test: value => positiveInteger.test(value) && Number(value) >= 2,
+    }),
     50,
   ),
   /** τ, the time in which the state changes by its size; default 10 sampling intervals. */
   timeConstant: optional(positive),
   /** Sections in a batch; default 32. */
-  batchSize: optional(count, 32),
+  batchSize: optional(positiveInteger, 32),
   /** Number of passes over all sections; default 100. */
-  epochs: optional(count, 100),
+  epochs: optional(positiveInteger, 100),
   /** Largest number of batches per epoch; default 100: neighbouring sections of long records are nearly the same. */
-  batches: optional(count, 100),
+  batches: optional(positiveInteger, 100),
   /** Learning rate of Adam, which decays by half a cosine to a hundredth; default 3e-3. */
   rate: optional(positive, 3e-3),
   /** Weight of the mean square of all matrices' entries in the loss; default 0. */
   ridge: optional(nonNegative, 0),
   /** Stops after this many epochs without a better free run; default: never. */
-  patience: optional(count),
+  patience: optional(positiveInteger),
   /** Seed of the weights and of the order of sections; default 0. */
   seed: optional(finite, 0),
   onProgress: optional(typed<(epoch: NeuralStateSpaceEpoch) => void>(callable)),
@@ -355,13 +358,13 @@ class Model {
       simulate: record => free(record).simulated,
       validate: (given, options = {}) => {
         const {warmUp = past} = options;
-        refuseUnknownOptions(options, {warmUp: count}, 'validate');
+        refuseUnknownOptions(options, {warmUp: positiveInteger}, 'validate');
         const {record, simulated} = free(given);
         requireValue(
           warmUp,
           {
             what: `a whole number of ${past} to ${record.samples - 2}, because the encoder needs ${past}`,
-            test: value => count.test(value) && Number(value) >= past && Number(value) <= record.samples - 2,
+            test: value => positiveInteger.test(value) && Number(value) >= past && Number(value) <= record.samples - 2,
           },
           'validate: warmUp',
         );

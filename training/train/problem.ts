@@ -6,7 +6,7 @@ import {
   any,
   boolean,
   callable,
-  count,
+  positiveInteger,
   nested,
   nonNegative,
   object,
@@ -72,7 +72,7 @@ const examples: Check = {
   test: value =>
     Array.isArray(value)
     || (object.test(value)
-      && count.test((value as {readonly length?: unknown}).length)
+      && positiveInteger.test((value as {readonly length?: unknown}).length)
       && typeof (value as {readonly get?: unknown}).get === 'function'),
 };
 
@@ -80,9 +80,9 @@ export const wholeNumber: Check<number> = {what: 'a whole number', test: Number.
 
 const settings = {
   /** Number of times that every example is used. */
-  epochs: count,
+  epochs: positiveInteger,
   /** Examples per step; the last batch of an epoch may be smaller. Default 32. */
-  batchSize: optional(count, 32),
+  batchSize: optional(positiveInteger, 32),
   /** Seed of the order of the data and of `random`; default 0. */
   seed: optional(wholeNumber, 0),
   /** In a new order each epoch; default true. */
@@ -93,11 +93,11 @@ const settings = {
    * Ends the run when the validation loss (without validation, the epoch's) has not decreased by more than the fraction
    * `least` of itself (default 0) for `patience` evaluations, and gives the variables their best values.
    */
-  earlyStopping: optional(nested({patience: count, least: optional(nonNegative, 0)})),
+  earlyStopping: optional(nested({patience: positiveInteger, least: optional(nonNegative, 0)})),
   /** A step whose simulation fails or whose loss is not finite: 'throw' (default), or 'skip' and count it. */
   onFailure: optional(oneOf('throw', 'skip'), 'throw'),
   /** Writes a checkpoint into the directory `every` so many steps, and keeps the last ones, by default 2. */
-  checkpoint: optional(nested({directory: text, every: count, keep: optional(count, 2)})),
+  checkpoint: optional(nested({directory: text, every: positiveInteger, keep: optional(positiveInteger, 2)})),
   /**
    * Resume from the latest checkpoint, if there is one; default false. A checkpoint of a run with other variables,
    * optimizer, rates, data or loss is refused, except for intended changes listed in `accept`, which then
@@ -120,7 +120,7 @@ const settings = {
 const schema = {
   ...settings,
   data: examples,
-  validation: optional(nested({data: examples, loss: optional(callable), every: optional(count, 1)})),
+  validation: optional(nested({data: examples, loss: optional(callable), every: optional(positiveInteger, 1)})),
   step: optional(callable),
   batch: optional(callable),
   loss: optional(any),

@@ -15,7 +15,7 @@ import {
   refuseUnknownOptions,
   requireValue,
   shown,
-  whole,
+  nonNegativeInteger,
   type Check,
 } from '../../lib/checks.js';
 import {gaussian} from '../data/noise.js';
@@ -116,7 +116,7 @@ export function randomizedSmoothing<X extends Float64Array | NamedArrays>(
     {
       at: point,
       sigma: {what: 'a positive number, or one by name', test: value => positive.test(value) || object.test(value)},
-      ...{samples: even(4), seed: whole, order: oneOf('zeroth', 'first', 'interpolated'), batch: even(2)},
+      ...{samples: even(4), seed: nonNegativeInteger, order: oneOf('zeroth', 'first', 'interpolated'), batch: even(2)},
     },
     owner,
   );

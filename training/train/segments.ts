@@ -2,7 +2,7 @@
 import type {Numeric} from '../../lib/index.js';
 import {DataError, OptionError, ShapeError} from '../../lib/index.js';
 import {readNumeric} from '../../lib/internal.js';
-import {count, optional, readOptions, type Options} from '../../lib/checks.js';
+import {positiveInteger, optional, readOptions, type Options} from '../../lib/checks.js';
 
 /** Times, and series with the same number of samples. */
 export type SegmentedSeries = {readonly t: Numeric} & {readonly [name: string]: Numeric};
@@ -21,9 +21,9 @@ export interface Segment<Name extends string> {
 
 const segmentOptions = {
   /** Samples of a segment, at least 2. */
-  length: count,
+  length: positiveInteger,
   /** Samples from one segment's start to the next; default length − 1: every interval is used once. */
-  stride: optional(count),
+  stride: optional(positiveInteger),
 };
 
 /** Options of `segments`. @interface */

@@ -1,5 +1,14 @@
 /** Everything of a run that the next step depends on, as one value: saved in a checkpoint and restored from it. */
-import {list, nested, optional, readOptions, real, typed, whole, type OptionValues} from '../../lib/checks.js';
+import {
+  list,
+  nested,
+  optional,
+  readOptions,
+  real,
+  typed,
+  nonNegativeInteger,
+  type OptionValues,
+} from '../../lib/checks.js';
 import {corrupt, type CheckpointContent, type NamedArray} from './checkpoint-file.js';
 import {identitySchema, mismatch, nullable, type Identity} from './identity.js';
 import {fits, type Learner} from './learner.js';
@@ -9,18 +18,18 @@ import {Random} from './random.js';
 /** Counts and sums; numbers only, which JSON keeps to the bit. */
 const counterSchema = {
   /** Number of steps, skipped ones included. */
-  step: whole,
+  step: nonNegativeInteger,
   /** Number of completed epochs. */
-  epoch: whole,
+  epoch: nonNegativeInteger,
   /** Number of examples of this epoch that were used. */
-  position: whole,
+  position: nonNegativeInteger,
   /** Σ loss · examples of this epoch, and the number of these examples. */
   lossSum: real,
-  lossCount: whole,
-  skipped: whole,
+  lossCount: nonNegativeInteger,
+  skipped: nonNegativeInteger,
   /** Number of evaluations since the best one. */
-  waited: whole,
-  best: optional(nested({epoch: whole, loss: real})),
+  waited: nonNegativeInteger,
+  best: optional(nested({epoch: nonNegativeInteger, loss: real})),
   history: typed<EpochMetrics[]>(list),
 };
 type Counters = {-readonly [N in keyof OptionValues<typeof counterSchema>]: OptionValues<typeof counterSchema>[N]};
@@ -35,9 +44,9 @@ const factsSchema = {
     test: value =>
       Array.isArray(value) && value.length === 4 && value.every(Number.isInteger) && value.some(word => word !== 0),
   }),
-  optimizer: nested({iterations: whole, learningRate: optional(real)}),
+  optimizer: nested({iterations: nonNegativeInteger, learningRate: optional(real)}),
   /** Bytes of the metrics' file that belong to the steps taken. */
-  metricsLength: whole,
+  metricsLength: nonNegativeInteger,
   /** The loss of the first batch of the data at these variables; null where it could not be evaluated. */
   probe: nullable(real),
   /** Names of all arrays that belong to it. */

@@ -71,7 +71,7 @@ export class RuleUpdate implements StepUpdate {
     this.values = this.executable.buffer('value');
     this.gradient = this.executable.buffer('gradient');
     this.norm = this.executable.buffer('norm');
-    this.scalars = Object.fromEntries(Object.keys(scalars).map(name => [name, this.executable.find(name)]));
+    this.scalars = Object.fromEntries(Object.keys(scalars).map(name => [name, this.executable.optionalBuffer(name)]));
     this.moves = [['value', 'nextValue'], ...rule.state.map(name => [`state.${name}`, `next.${name}`])].map(
       ([to, from]) => ({to: this.executable.buffer(to), from: this.executable.buffer(from)}),
     );

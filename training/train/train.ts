@@ -74,7 +74,7 @@ export async function train<T, S extends AnySystem = never>(
 }
 
 /** The checkpoints of a run, and how it is recognized. */
-interface Keeping {
+interface CheckpointContext {
   readonly checkpoints: Checkpoints;
   readonly identity: Identity;
   /** The loss of the data's first batch: another loss, or variables exchanged, give another. */
@@ -103,7 +103,7 @@ async function keepingOf<T>(
   problem: CompleteTraining<T>,
   learner: Learner<T>,
   checkpoints: Checkpoints,
-): Promise<Keeping> {
+): Promise<CheckpointContext> {
   const identity = await identityOf(problem, learner);
   const batch = await firstBatch(problem);
   const probe = (at: LossAt): number | null => {
@@ -146,7 +146,7 @@ class Run<T> {
     private readonly learner: Learner<T>,
     private readonly state: TrainingState,
     private readonly metrics: MetricsSink,
-    private readonly keeping: Keeping | undefined,
+    private readonly keeping: CheckpointContext | undefined,
     private readonly resumedFrom: number | undefined,
   ) {
     this.firstStep = state.counters.step;

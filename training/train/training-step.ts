@@ -7,13 +7,13 @@ import * as tf from '@tensorflow/tfjs';
 import {
   any,
   callable,
-  count,
+  positiveInteger,
   nonNegative,
   object,
   optional,
   readOptions,
   requireValue,
-  whole,
+  nonNegativeInteger,
 } from '../../lib/checks.js';
 import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
 import type {Encoder, Objective, Params, PreparedBatch, Simulation} from '../../lib/index.js';
@@ -123,7 +123,7 @@ function isVector(value: unknown): boolean {
 function checkState(state: unknown): void {
   const {count: updates, values, optimizer, rate, rule} = object.test(state) ? (state as Partial<StepState>) : {};
   const vectors = object.test(optimizer) ? Object.entries({values, ...optimizer}) : [['optimizer', undefined]];
-  const wrong = !whole.test(updates)
+  const wrong = !nonNegativeInteger.test(updates)
     ? 'count'
     : rate !== undefined && !nonNegative.test(rate)
       ? 'rate'
@@ -458,7 +458,7 @@ const stepOptions = {
   variables: optional(any),
   clip: optional(object),
   schedule: optional(callable),
-  steps: optional(count),
+  steps: optional(positiveInteger),
 };
 
 function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOptions<S>): void {

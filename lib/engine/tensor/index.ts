@@ -17,7 +17,7 @@ import {numbersOf} from '../../read.js';
 
 export const tensor: Engine = {
   name: 'tensor',
-  distant: true,
+  remote: true,
   /** That of float32, or of half precision where the graphics processor has no more. */
   get epsilon(): number {
     return tf.backend().floatPrecision() === 16 ? 2 ** -10 : 2 ** -23;

@@ -11,7 +11,16 @@ import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kern
 import {rowsChanged, rowScales} from './kernels/rows.js';
 import {tridiagonalSolveTransposedOnce} from './kernels/tridiagonal-once.js';
 import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
-import {advance, copy, depart, errorShare, largest, largestRatio, sumOfSquares, weigh} from './kernels/vectors.js';
+import {
+  axpy,
+  copy,
+  saveAndStep,
+  errorShare,
+  largest,
+  largestRatio,
+  sumOfSquares,
+  computeWeights,
+} from './kernels/vectors.js';
 import {Writer} from '../../wasm/writer.js';
 
 export interface NumericKernels {
@@ -21,11 +30,19 @@ export interface NumericKernels {
   /** max |xᵢ|/unitᵢ; 0/0 is 0, ∞ where a number is not one. */
   largestRatio(x: number, unit: number, n: number): number;
   /** weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|); returns max |xᵢ|/weightsᵢ as largestRatio does. */
-  weigh(weights: number, z: number, base: number, x: number, n: number, absolute: number, relative: number): number;
+  computeWeights(
+    weights: number,
+    z: number,
+    base: number,
+    x: number,
+    n: number,
+    absolute: number,
+    relative: number,
+  ): number;
   /** base = z, then z = z − delta */
-  depart(z: number, base: number, delta: number, n: number): void;
+  saveAndStep(z: number, base: number, delta: number, n: number): void;
   /** z = base − s·delta; base may be z. */
-  advance(z: number, base: number, delta: number, n: number, s: number): void;
+  axpy(z: number, base: number, delta: number, n: number, s: number): void;
   copy(to: number, from: number, n: number): void;
   /** The weighted root mean square of an error, see kernels/vectors.ts. */
   errorShare(
@@ -70,16 +87,16 @@ const integers = (count: number): ValueType[] => new Array<ValueType>(count).fil
 
 export type VectorKernels = Pick<
   NumericKernels,
-  'sumOfSquares' | 'largest' | 'largestRatio' | 'weigh' | 'depart' | 'advance' | 'copy' | 'errorShare'
+  'sumOfSquares' | 'largest' | 'largestRatio' | 'computeWeights' | 'saveAndStep' | 'axpy' | 'copy' | 'errorShare'
 >;
 
 const ofVectors: {readonly [K in keyof VectorKernels]: Kernel} = {
   sumOfSquares: {parameters: integers(2), result: 'f64', write: sumOfSquares},
   largest: {parameters: integers(2), result: 'f64', write: largest},
   largestRatio: {parameters: integers(3), result: 'f64', write: largestRatio},
-  weigh: {parameters: [...integers(5), 'f64', 'f64'], result: 'f64', write: weigh},
-  depart: {parameters: integers(4), write: depart},
-  advance: {parameters: [...integers(4), 'f64'], write: advance},
+  computeWeights: {parameters: [...integers(5), 'f64', 'f64'], result: 'f64', write: computeWeights},
+  saveAndStep: {parameters: integers(4), write: saveAndStep},
+  axpy: {parameters: [...integers(4), 'f64'], write: axpy},
   copy: {parameters: integers(3), write: copy},
   errorShare: {parameters: [...integers(6), 'f64', 'f64'], result: 'f64', write: errorShare},
 };

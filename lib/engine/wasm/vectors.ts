@@ -6,19 +6,27 @@ export function memoryVectors({
   sumOfSquares,
   largest,
   largestRatio,
-  weigh,
-  depart,
-  advance,
+  computeWeights,
+  saveAndStep,
+  axpy,
   copy,
 }: VectorKernels): Vectors {
   return {
     sumOfSquares: x => sumOfSquares(x.byteOffset, x.length),
     largest: x => largest(x.byteOffset, x.length),
     largestRatio: (x, unit) => largestRatio(x.byteOffset, unit.byteOffset, x.length),
-    weigh: (weights, z, base, x, absolute, relative) =>
-      weigh(weights.byteOffset, z.byteOffset, base.byteOffset, x.byteOffset, weights.length, absolute, relative),
-    depart: (z, base, delta) => depart(z.byteOffset, base.byteOffset, delta.byteOffset, z.length),
-    advance: (z, base, delta, s) => advance(z.byteOffset, base.byteOffset, delta.byteOffset, z.length, s),
+    computeWeights: (weights, z, base, x, absolute, relative) =>
+      computeWeights(
+        weights.byteOffset,
+        z.byteOffset,
+        base.byteOffset,
+        x.byteOffset,
+        weights.length,
+        absolute,
+        relative,
+      ),
+    saveAndStep: (z, base, delta) => saveAndStep(z.byteOffset, base.byteOffset, delta.byteOffset, z.length),
+    axpy: (z, base, delta, s) => axpy(z.byteOffset, base.byteOffset, delta.byteOffset, z.length, s),
     copy: (to, from) => copy(to.byteOffset, from.byteOffset, to.length),
   };
 }

@@ -125,7 +125,7 @@ export const wasmSingle: WasmEngine = engineIn(single, 2 ** -23);
 /** An engine that computes in a format, with its unit roundoff. */
 export function engineIn(format: Format, epsilon: number): WasmEngine {
   const compile: WasmEngine['compile'] = (programs, options) => compileIn(format, programs, options);
-  return {name: 'wasm', epsilon, addsInDouble: true, compile, inOneMemory: () => inOneMemory(format, epsilon)};
+  return {name: 'wasm', epsilon, accumulatesInDouble: true, compile, inOneMemory: () => inOneMemory(format, epsilon)};
 }
 
 /** Kernels compare addresses as numbers with signs. */
@@ -157,7 +157,7 @@ function inOneMemory(format: Format, epsilon: number): WasmEngine | undefined {
       program: name => use().program(name),
       run: name => use().run(name),
       buffer: name => use().buffer(name),
-      find: name => use().find(name),
+      optionalBuffer: name => use().optionalBuffer(name),
       factorization: (...given) => use().factorization(...given),
       transposedSolve: analysis => use().transposedSolve?.(analysis),
       address: name => use().address(name),
@@ -175,7 +175,7 @@ function inOneMemory(format: Format, epsilon: number): WasmEngine | undefined {
       },
     };
   };
-  return {name: 'wasm', epsilon, addsInDouble: true, compile};
+  return {name: 'wasm', epsilon, accumulatesInDouble: true, compile};
 }
 
 /** With room for the factor of the matrix. */
@@ -332,7 +332,7 @@ function executableIn(
     program,
     run: name => program(name)(),
     buffer,
-    find: name => views.get(name),
+    optionalBuffer: name => views.get(name),
     get kernels() {
       return boundKernels();
     },

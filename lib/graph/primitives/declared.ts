@@ -11,7 +11,7 @@ import {make} from '../build/make.js';
 import {zeros} from '../build.js';
 import {declarationOf, notLinear} from '../declarations.js';
 import {aligned} from './elementwise.js';
-import {substitute} from '../substitute.js';
+import {replaceNodes} from '../replace-nodes.js';
 import type {Primitive} from './primitive.js';
 import {rows} from './primitive.js';
 
@@ -35,7 +35,7 @@ export const declaredPrimitive: Primitive<'declared'> = {
   },
   transpose(node, given, linear) {
     const {args, cotangent, gradients} = declarationOf(node);
-    const found = substitute(gradients, new Map([[cotangent, given]]));
+    const found = replaceNodes(gradients, new Map([[cotangent, given]]));
     return node.operands.map((_, i) => (i > 0 && i <= args.length && linear[i] ? found[i - 1] : undefined));
   },
   /** Every element may depend on every element of an argument; the value's own dependence is no derivative. */

@@ -6,7 +6,7 @@ import type {Engine} from '../../engine/engine.js';
 import type {Scheme} from '../../scheme/index.js';
 import type {System} from '../../step/formulation.js';
 import type {TracedStep} from '../../step/traced-step.js';
-import type {OwnBlock} from '../../system/equations.js';
+import type {UserBlock} from '../../system/equations.js';
 import type {Leaf} from '../../system/params.js';
 import type {BackwardTape, SerializedTape, Run} from '../path.js';
 import type {DeferredCall, MemoryArena} from '../run-call.js';
@@ -29,7 +29,7 @@ export interface RunRequest {
 /** A run that an adjoint prepares for, with its traced step. */
 export interface TracedRequest extends RunRequest {
   /** The user's blocks. */
-  readonly userBlocks: readonly OwnBlock[];
+  readonly userBlocks: readonly UserBlock[];
   readonly leaves: readonly Leaf[];
   readonly traced: TracedStep;
   readonly engine: Engine;

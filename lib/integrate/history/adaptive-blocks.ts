@@ -5,8 +5,8 @@
  */
 import {routinesOf} from '../../engine/routines.js';
 import {compile} from '../../routine/compile.js';
-import {programPart, valuePart, VectorParts} from '../../routine/parts.js';
-import type {Part} from '../../routine/routine.js';
+import {programCallee, hostFunction, VectorCallees} from '../../routine/callees.js';
+import type {Callee} from '../../routine/routine.js';
 import type {BlockNumber} from '../../step/adaptive-block-layout.js';
 import {adaptiveBlockSteps, controlIndex} from '../../step/adaptive-block-layout.js';
 import type {StepExecutable} from '../../step/buffers.js';
@@ -40,12 +40,12 @@ export function isPlain(prepared: RunContext, plan: Plan): boolean {
 export type AttemptsExecutable = StepExecutable<'update' | 'between' | 'dense'>;
 
 /** What attempts consist of. @param judge see `AdaptiveParts` */
-export const partsOfAttempts = (executable: AttemptsExecutable, error: Part, judge: Part): AdaptiveParts => ({
+export const partsOfAttempts = (executable: AttemptsExecutable, error: Callee, judge: Callee): AdaptiveParts => ({
   step: {
-    t: executable.find('t'),
-    h: executable.find('h'),
-    update: programPart(executable, 'update'),
-    largestNext: new VectorParts(executable.vectors, () => routinesOf(executable)?.vectors).largest(
+    t: executable.optionalBuffer('t'),
+    h: executable.optionalBuffer('h'),
+    update: programCallee(executable, 'update'),
+    largestNext: new VectorCallees(executable.vectors, () => routinesOf(executable)?.vectors).largest(
       executable.buffer('next'),
     ),
   },
@@ -58,8 +58,8 @@ function interpolationOf(executable: AttemptsExecutable): DenseOutput<SavedStep>
   const [between, dense] = (['between', 'dense'] as const).map(name =>
     executable.has(name) ? executable.program(name) : undefined,
   );
-  const theta = executable.find('theta');
-  const state = executable.find('D');
+  const theta = executable.optionalBuffer('theta');
+  const state = executable.optionalBuffer('D');
   return {
     load: () => between?.(),
     stateAt(value) {
@@ -122,7 +122,7 @@ export class Judge {
     return true;
   }
 
-  readonly part: Part = valuePart(error => {
+  readonly part: Callee = hostFunction(error => {
     const {judged, control, step, interpolation} = this;
     if (judged === undefined) return 0;
     const {pace, saver} = judged;
@@ -197,7 +197,7 @@ export class AdaptiveBlocks {
 
   private places(executable: AttemptsExecutable): AdaptiveRoom {
     const {control, rows, room, x} = this;
-    const stiffness = executable.find('stiffness');
+    const stiffness = executable.optionalBuffer('stiffness');
     return {
       control,
       rows,

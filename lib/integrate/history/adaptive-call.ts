@@ -71,7 +71,7 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
 
   const bind = (): RunCall | undefined => {
     const [forwards, backwards] = [routinesOf(forward), routinesOf(adjoint)];
-    const x̄ = adjoint.find('nextCotangent');
+    const x̄ = adjoint.optionalBuffer('nextCotangent');
     if (forwards === undefined || backwards === undefined || x̄?.length !== size) return undefined;
     const arrays = Object.fromEntries(Object.entries(asked).map(([name, array]) => [name, array()])) as {
       readonly [name in keyof typeof asked]: Float64Array;
@@ -89,7 +89,7 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
         control: arrays.control,
         rows: arrays.rows,
         capacity,
-        layers: forward.find('layers'),
+        layers: forward.optionalBuffer('layers'),
         x: forward.buffer('x'),
         next: forward.buffer('next'),
         kernels: forwards.vectors,
@@ -109,7 +109,7 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
     });
     const begin = start.bind();
     const x = forward.buffer('x');
-    const sums = parameterList(count).map(name => adjoint.find(parameterCotangent('pullStep', name)));
+    const sums = parameterList(count).map(name => adjoint.optionalBuffer(parameterCotangent('pullStep', name)));
     return {
       executables: [...begin.executables, forward, adjoint],
       given: begin.given,

@@ -3,7 +3,7 @@
  * those that are accepted. How long a step is, and what is saved of it, is decided in JavaScript
  * (step-size-controller.ts, saver.ts), once an attempt. What the text does not handle ends it before that attempt.
  */
-import type {Element, MoveKernels, Part, Routine} from '../../routine/routine.js';
+import type {Element, MoveKernels, Callee, Routine} from '../../routine/routine.js';
 import {add, atLeast, atMost, element, isSet, less, not, or, place, RoutineBuilder} from '../../routine/routine.js';
 import type {BlockNumber} from '../../step/adaptive-block-layout.js';
 import {controlIndex} from '../../step/adaptive-block-layout.js';
@@ -30,11 +30,11 @@ export interface AdaptiveParts {
   /**
    * The error of the last attempt over its tolerance; arguments: rtol, and the number of components with an estimate.
    */
-  readonly error: Part;
+  readonly error: Callee;
   /**
    * Accepts or rejects an attempt by its error, saves states, and sets t, h and stop for the next; returns 0 if none.
    */
-  readonly judge: Part;
+  readonly judge: Callee;
 }
 
 /** Attempts from x on, as many as the numbers in `control` say; what was done is left there. */

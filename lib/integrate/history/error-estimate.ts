@@ -5,7 +5,7 @@
 import {shown} from '../../checks.js';
 import {OptionError} from '../../errors.js';
 import {routinesOf} from '../../engine/routines.js';
-import type {Part} from '../../routine/routine.js';
+import type {Callee} from '../../routine/routine.js';
 import {controlIndex} from '../../step/adaptive-block-layout.js';
 import type {StepExecutable} from '../../step/buffers.js';
 import type {TracedStep} from '../../step/traced-step.js';
@@ -141,7 +141,7 @@ export interface ErrorArrays {
 }
 
 /** The error of an attempt as part of a routine, of (rtol, judged components). */
-export function errorCallee(executable: StepExecutable<string>, {absolute, errorMask}: ErrorArrays): Part {
+export function errorCallee(executable: StepExecutable<string>, {absolute, errorMask}: ErrorArrays): Callee {
   const [error, x, next] = (['E', 'x', 'next'] as const).map(name => executable.buffer(name));
   const places = [error, x, next, absolute, errorMask].map(({byteOffset}) => byteOffset);
   const run = (rtol: number): number =>

@@ -39,7 +39,7 @@ function interpolationOf(executable: StepExecutable<HistoryProgram>): Interpolat
   if (along === undefined) {
     along = {
       executable,
-      buffers: Object.fromEntries(bufferNames.map(name => [name, executable.find(name)])),
+      buffers: Object.fromEntries(bufferNames.map(name => [name, executable.optionalBuffer(name)])),
       programs: Object.fromEntries(
         programNames.map(name => [name, executable.has(name) ? executable.program(name) : undefined]),
       ),

@@ -93,20 +93,20 @@ class LaneLoop {
     const {forward} = this;
     this.update = forward.program('update');
     this.x = forward.buffer('x');
-    this.layers = forward.find('layers');
+    this.layers = forward.optionalBuffer('layers');
     if (memory !== undefined) {
       const size = traced.state.size / lanes;
       this.record = new LaneRecord(lanes, size, this.layers?.length ?? 0, compiled.expectedTransitions, memory);
     }
     const [x, next] = [this.x, forward.buffer('next')].map(buffer => laneViews(buffer, lanes));
     const [error, stiffness] = (['E', 'stiffness'] as const).map(name => {
-      const buffer = forward.find(name);
+      const buffer = forward.optionalBuffer(name);
       return buffer === undefined ? undefined : laneViews(buffer, lanes);
     });
     this.rows = x.map((view, l) => ({x: view, next: next[l], error: error?.[l], stiffness: stiffness?.[l]}));
-    this.inside = forward.find('inside');
-    this.t = forward.find('t') ?? new Float64Array(lanes);
-    this.h = forward.find('h') ?? new Float64Array(lanes);
+    this.inside = forward.optionalBuffer('inside');
+    this.t = forward.optionalBuffer('t') ?? new Float64Array(lanes);
+    this.h = forward.optionalBuffer('h') ?? new Float64Array(lanes);
   }
 
   /** Members from..to−1; where these are more than lanes, one after another. */
@@ -243,7 +243,7 @@ class LaneLoop {
     loadParameters(executable, {parameterValues, redundancy: noRedundancy});
     const x = laneViews(executable.buffer('x'), lanes);
     const next = laneViews(executable.buffer('next'), lanes);
-    const [t, h] = [executable.find('t'), executable.find('h')];
+    const [t, h] = [executable.optionalBuffer('t'), executable.optionalBuffer('h')];
     const starts: (Float64Array | RunFailure)[] = [];
     for (let first = from; first < to; first += lanes) {
       for (let l = 0; l < lanes; l++) {
@@ -271,8 +271,8 @@ function firstLength(prepared: RunContext, state: Float64Array): number {
   const along = historyForward(prepared);
   loadParameters(along, prepared);
   const slope = (x: Float64Array, t: number): Float64Array => {
-    along.find('x')?.set(x);
-    along.find('t')?.fill(t);
+    along.optionalBuffer('x')?.set(x);
+    along.optionalBuffer('t')?.fill(t);
     along.run('slope');
     return along.buffer('slope');
   };
@@ -287,7 +287,7 @@ class DenseLanes {
 
   constructor({compiled, traced, lanes}: LaneStep, member: RunContext, values: Parameters<typeof loadParameters>[1]) {
     this.along = historyForward({...member, compiled, traced});
-    this.theta = this.along.find('theta') ?? new Float64Array(lanes);
+    this.theta = this.along.optionalBuffer('theta') ?? new Float64Array(lanes);
     this.states = laneViews(this.along.buffer('D'), lanes);
     this.load(values);
   }
@@ -301,7 +301,7 @@ class DenseLanes {
    * @param members by lane
    */
   fill(
-    forward: {find(name: 'x' | 'next'): Float64Array | undefined},
+    forward: {optionalBuffer(name: 'x' | 'next'): Float64Array | undefined},
     t: Float64Array,
     h: Float64Array,
     inside: Float64Array | undefined,
@@ -309,10 +309,11 @@ class DenseLanes {
     members: readonly LaneMember[],
   ): void {
     const {along, theta, states} = this;
-    for (const name of ['x', 'next'] as const) along.find(name)?.set(forward.find(name) as Float64Array);
-    along.find('t')?.set(t);
-    along.find('h')?.set(h);
-    if (inside !== undefined) along.find('inside')?.set(inside);
+    for (const name of ['x', 'next'] as const)
+      along.optionalBuffer(name)?.set(forward.optionalBuffer(name) as Float64Array);
+    along.optionalBuffer('t')?.set(t);
+    along.optionalBuffer('h')?.set(h);
+    if (inside !== undefined) along.optionalBuffer('inside')?.set(inside);
     if (along.has('between')) along.run('between');
     for (let pass = 0; pass < most; pass++) {
       members.forEach(({wanted, saved}, l) => (theta[l] = pass < wanted.length ? saved.theta[wanted[pass]] : 0));

@@ -38,13 +38,13 @@ export interface Task {
 }
 
 /** A run's start, and the parameters in which it differs from the task. */
-export interface Start {
+export interface MemberStart {
   readonly given: Float64Array;
   readonly own: readonly (readonly [parameter: number, values: Float64Array])[];
 }
 
 /** What the way back needs of a run. */
-export interface PlainPath {
+export interface SerializedPath {
   readonly states: Float64Array;
   readonly times: Float64Array;
   readonly completed: number;
@@ -55,7 +55,7 @@ export interface PlainPath {
   readonly redundancy: Redundancy;
 }
 
-export interface PlainRun extends PlainPath {
+export interface SerializedRun extends SerializedPath {
   readonly status: Status;
   readonly error?: PlainError;
   readonly warnings: readonly string[];
@@ -67,7 +67,7 @@ export interface PlainRun extends PlainPath {
   readonly engine: Engine['name'];
 }
 
-export interface PlainGradient {
+export interface SerializedGradient {
   readonly initial: Float64Array;
   readonly parameters: readonly Float64Array[];
   readonly recomputedSteps: number;
@@ -83,7 +83,7 @@ export type Request =
       readonly job: number;
       readonly member: number;
       readonly task: number;
-      readonly start: Start;
+      readonly start: MemberStart;
       readonly keep: boolean;
     }
   | {
@@ -91,8 +91,8 @@ export type Request =
       readonly job: number;
       readonly member: number;
       readonly task: number;
-      readonly start: Start;
-      readonly path: PlainPath;
+      readonly start: MemberStart;
+      readonly path: SerializedPath;
       readonly cotangents: Float64Array;
     }
   | {
@@ -100,7 +100,7 @@ export type Request =
       readonly job: number;
       readonly member: number;
       readonly task: number;
-      readonly start: Start;
+      readonly start: MemberStart;
       readonly directions: Directions;
       /** A run that fails is told without its tangents. */
       readonly throws: boolean;
@@ -112,16 +112,21 @@ export type Reply =
 
 export type Answer =
   /** `matrix` is there where it is not the states themselves. */
-  | {readonly kind: 'ran'; readonly job: number; readonly run: PlainRun; readonly matrix?: Float64Array}
+  | {readonly kind: 'ran'; readonly job: number; readonly run: SerializedRun; readonly matrix?: Float64Array}
   /** Tangents of the matrix, one for each direction; none of a run that failed. */
   | {
       readonly kind: 'pushed';
       readonly job: number;
-      readonly run: PlainRun;
+      readonly run: SerializedRun;
       readonly matrix?: Float64Array;
       readonly tangents: readonly Float64Array[];
     }
-  | {readonly kind: 'pulled'; readonly job: number; readonly gradient: PlainGradient; readonly kept?: SerializedTape}
+  | {
+      readonly kind: 'pulled';
+      readonly job: number;
+      readonly gradient: SerializedGradient;
+      readonly kept?: SerializedTape;
+    }
   /** Without an error that is one of ours the batch runs the job itself, and meets its error there. */
   | {readonly kind: 'failed'; readonly job: number; readonly error?: PlainError}
   | {readonly kind: 'progress'; readonly job: number; readonly progress: Progress};

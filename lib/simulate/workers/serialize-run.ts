@@ -5,10 +5,10 @@ import type {PreparedAdjoint} from '../../integrate/adjoints/adjoint.js';
 import type {BackwardTape, Path, SerializedTape, Run} from '../../integrate/path.js';
 import type {RunContext} from '../../integrate/run-context.js';
 import {solverOf} from '../../integrate/run-context.js';
-import type {PlainPath, PlainRun} from './messages.js';
+import type {SerializedPath, SerializedRun} from './messages.js';
 import {deserializeError, serializeError} from './serialize-error.js';
 
-export function serializeRun(runnable: RunContext, run: Run): PlainRun {
+export function serializeRun(runnable: RunContext, run: Run): SerializedRun {
   return {
     ...run,
     start: run.start.serialize(),
@@ -21,7 +21,7 @@ export function serializeRun(runnable: RunContext, run: Run): PlainRun {
 
 /** The run, and what a worker tells of it. */
 export function deserializeRun(
-  {error, compileTime, nonzeros, linear, engine, start, tape, ...rest}: PlainRun,
+  {error, compileTime, nonzeros, linear, engine, start, tape, ...rest}: SerializedRun,
   adjoint: PreparedAdjoint,
 ): Run {
   const failure: StiffgradError | undefined = error === undefined ? undefined : deserializeError(error);
@@ -38,7 +38,7 @@ export function deserializeRun(
 export function serializePath(
   {traced}: RunContext,
   {states, times, completed, start, redundancy, tape, pivotStates}: Run,
-): PlainPath {
+): SerializedPath {
   const observed = traced.functions.observed !== undefined;
   return {
     states: observed ? states : new Float64Array(0),
@@ -51,7 +51,7 @@ export function serializePath(
   };
 }
 
-export function deserializePath({start, tape, ...path}: PlainPath, adjoint: PreparedAdjoint): Path {
+export function deserializePath({start, tape, ...path}: SerializedPath, adjoint: PreparedAdjoint): Path {
   return {...path, start: StepRecord.deserialize(start), tape: deserializeRunTape(tape, path.completed, adjoint)};
 }
 

@@ -20,7 +20,7 @@ import type {Progress} from '../../integrate/grid.js';
 import {run} from '../../integrate/run.js';
 import type {RunContext} from '../../integrate/run-context.js';
 import {pullSeries, runAndPush, seriesValues} from '../series.js';
-import type {Reply, Request, Start, Task} from './messages.js';
+import type {Reply, Request, MemberStart, Task} from './messages.js';
 import {buffersOf, memoryOf} from './messages.js';
 import {serializeError} from './serialize-error.js';
 import {deserializePath, serializeRun} from './serialize-run.js';
@@ -82,7 +82,7 @@ export function serve(post: Post): (request: Request) => void {
     readonly job: number;
     readonly member: number;
     readonly task: number;
-    readonly start: Start;
+    readonly start: MemberStart;
   }): {runnable: RunContext; adjoint: PreparedAdjoint} => {
     const known = tasks.get(task);
     if (known === undefined) throw new Error(`task ${task} is not here`);

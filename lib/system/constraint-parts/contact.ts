@@ -8,7 +8,7 @@ import {OptionError} from '../../errors.js';
 import {affineIn, isAffineIn, type AffineFunction, type Tensors} from '../../trace/differentials.js';
 import {constantTensor, nodeOf} from '../../trace/trace.js';
 import {complementarity} from '../constraint-kinds.js';
-import type {ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
+import type {ImpactMultipliers, ImpactStep, PhasePoint, RowScale} from '../constraints.js';
 import {contactSoftness, derivativeSoftness} from '../contact-laws.js';
 import {
   borderWidth,
@@ -35,19 +35,19 @@ export abstract class Contact extends ConstraintPart {
   private readonly known: {readonly q: Node; readonly t: Node; readonly rows: AffineFunction | undefined}[] = [];
 
   /** The velocities that friction opposes, [m, d] each for m contacts; none without friction. */
-  protected abstract slips(at: Place): readonly tf.Tensor[];
+  protected abstract slips(at: PhasePoint): readonly tf.Tensor[];
 
   /** μ of each. */
   protected abstract frictions(): readonly tf.Tensor[];
 
   /** All of them side by side. */
-  protected slip(at: Place): tf.Tensor | undefined {
+  protected slip(at: PhasePoint): tf.Tensor | undefined {
     const all = this.slips(at);
     return all.length < 2 ? all[0] : tf.concat([...all], 1);
   }
 
   /** Velocities of its rows, φ' and slip, by those of a place. */
-  protected moving(at: Place): (v: tf.Tensor) => ContactRows {
+  protected moving(at: PhasePoint): (v: tf.Tensor) => ContactRows {
     const rows = this.velocityRows(at);
     if (rows !== undefined) {
       const slip = this.slip(at);
@@ -57,12 +57,12 @@ export abstract class Contact extends ConstraintPart {
   }
 
   /** φ' [m] and slip [m, d] at a place as affine functions of v; undefined if their operations do not show that. */
-  protected velocityRows({q, v, t}: Place): AffineFunction | undefined {
+  protected velocityRows({q, v, t}: PhasePoint): AffineFunction | undefined {
     const [ofQ, ofT] = [q, t].map(nodeOf);
     const known = this.known.find(one => one.q === ofQ && one.t === ofT);
     if (known !== undefined) return known.rows;
     const f = (at: Tensors): tf.Tensor => {
-      const place = at as unknown as Place;
+      const place = at as unknown as PhasePoint;
       return joined({normal: this.rate(place), tangential: this.slip(place)});
     };
     const rows = affineIn(f, {q, v, t}, 'v');
@@ -72,8 +72,8 @@ export abstract class Contact extends ConstraintPart {
   }
 
   /** @throws OptionError 'bad-constraint' */
-  private requireLinearSlip({q, v, t}: Place): void {
-    const slip = (at: Tensors): tf.Tensor => this.slip(at as unknown as Place) ?? v;
+  private requireLinearSlip({q, v, t}: PhasePoint): void {
+    const slip = (at: Tensors): tf.Tensor => this.slip(at as unknown as PhasePoint) ?? v;
     if (isAffineIn(slip, {q, v, t}, 'v')) return;
     const {index} = this.place;
     throw new OptionError(
@@ -84,7 +84,7 @@ export abstract class Contact extends ConstraintPart {
     );
   }
 
-  protected discs(at: Place): Disc[] {
+  protected discs(at: PhasePoint): Disc[] {
     const frictions = this.frictions();
     return this.slips(at).map(({shape}, k) => ({width: shape[1] as number, friction: frictions[k]}));
   }
@@ -123,7 +123,9 @@ export abstract class Contact extends ConstraintPart {
       rows(terms.friction, owner),
       rows(terms.pushed, along),
       rows(tf.zeros([m]), tf.ones([m * d])),
-      tf.fill([m + m * d], 1).mul(tf.mul(contact.softness, tf.mul(projectionScale, tf.div(scale.give, step.h)))),
+      tf
+        .fill([m + m * d], 1)
+        .mul(tf.mul(contact.softness, tf.mul(projectionScale, tf.div(scale.stepCompliance, step.h)))),
       rows(
         compliance === undefined ? tf.zeros([m]) : tf.div(tf.broadcastTo(compliance, [m]), step.h),
         tf.zeros([m * d]),
@@ -138,7 +140,7 @@ export abstract class Contact extends ConstraintPart {
     const moving = this.moving(start);
     const [before, free, after] = [start.v, step.free, end.v].map(moving);
     const slipping = before.tangential;
-    const unit = tf.mul(projectionScale, tf.div(scale.give, h));
+    const unit = tf.mul(projectionScale, tf.div(scale.stepCompliance, h));
     const parted = (all: tf.Tensor): ContactRows => split(tf.mul(unit, this.own(all)), slipping);
     const force = parted(lambda);
     const {relaxation, proximity} = yielding;
@@ -187,7 +189,7 @@ export abstract class Contact extends ConstraintPart {
   }
 
   /** 0 ≤ λ_N ⟂ φ ≥ 0 as lengths. */
-  protected apart(at: Place, pushing: tf.Tensor, give: tf.Tensor): tf.Tensor {
+  protected apart(at: PhasePoint, pushing: tf.Tensor, give: tf.Tensor): tf.Tensor {
     return complementarity(this.gap(at), pushing, give, 0);
   }
 }

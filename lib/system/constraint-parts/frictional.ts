@@ -5,14 +5,14 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Constraint} from '../constraint-kinds.js';
-import type {Place, RowScale} from '../constraints.js';
+import type {PhasePoint, RowScale} from '../constraints.js';
 import {borderDistance} from '../impact-law.js';
 import {checked} from '../returned.js';
 import {Contact, joined, split} from './contact.js';
 import {gapTensor, ofPlace, velocitiesAt, type ConstraintContext} from './part.js';
 
 export class FrictionalContact extends Contact {
-  override reaction(at: Place, lambda: tf.Tensor): tf.Tensor {
+  override reaction(at: PhasePoint, lambda: tf.Tensor): tf.Tensor {
     const own = this.own(lambda);
     const rows = this.velocityRows(at);
     if (rows !== undefined) return rows.transposed(own);
@@ -23,29 +23,32 @@ export class FrictionalContact extends Contact {
     return tf.add(pressed, rubbed);
   }
 
-  override touching(at: Place, lambda: tf.Tensor, {give, position: h}: RowScale): tf.Tensor {
+  override degeneracyMargin(at: PhasePoint, lambda: tf.Tensor, {stepCompliance, position: h}: RowScale): tf.Tensor {
     const slip = this.slip(at);
     const {normal, tangential} = split(this.own(lambda), slip);
     const distance = {normal: this.yielding(this.gap(at), normal), tangential: slip && tf.mul(slip, h)};
-    const force = {normal: tf.mul(normal, give), tangential: tangential && tf.mul(tangential, give)};
+    const force = {
+      normal: tf.mul(normal, stepCompliance),
+      tangential: tangential && tf.mul(tangential, stepCompliance),
+    };
     return joined(borderDistance(distance, force, this.discs(at)));
   }
 
-  override positions(at: Place, idle: tf.Tensor, give?: tf.Tensor): tf.Tensor {
-    const own = this.own(idle);
+  override positions(at: PhasePoint, placeholder: tf.Tensor, give?: tf.Tensor): tf.Tensor {
+    const own = this.own(placeholder);
     if (give === undefined) return own;
     const {normal, tangential} = split(own, this.slip(at));
     return joined({normal: this.unlessSprung(this.apart(at, normal, give), normal), tangential});
   }
 
-  override depths(at: Place, h: tf.Tensor): tf.Tensor {
+  override penetration(at: PhasePoint, h: tf.Tensor): tf.Tensor {
     const gap = this.gap(at);
     const bend = tf.abs(this.second(at, tf.zerosLike(at.v)));
     const depth = this.unlessSprung(tf.minimum(tf.add(gap, tf.mul(tf.square(h), bend)), 0), tf.zerosLike(gap));
     return gap.size === this.count ? depth : tf.concat([depth, tf.zeros([this.count - gap.size])]);
   }
 
-  override instant(_at: Place, _a: tf.Tensor, lambda: tf.Tensor): tf.Tensor {
+  override accelerationLevelRows(_at: PhasePoint, _a: tf.Tensor, lambda: tf.Tensor): tf.Tensor {
     return this.own(lambda);
   }
 
@@ -53,7 +56,7 @@ export class FrictionalContact extends Contact {
     return (this.constraint.contact?.slips ?? []).map((_, k) => this.coefficient({friction: k}));
   }
 
-  protected override slips(at: Place): readonly tf.Tensor[] {
+  protected override slips(at: PhasePoint): readonly tf.Tensor[] {
     return slipTensors(this.constraint, this.place.index, at, this.context);
   }
 }
@@ -65,7 +68,7 @@ export class FrictionalContact extends Contact {
 export function slipTensors(
   constraint: Constraint,
   index: number,
-  at: Place,
+  at: PhasePoint,
   context: ConstraintContext,
 ): readonly tf.Tensor[] {
   const slips = constraint.contact?.slips ?? [];

@@ -4,30 +4,41 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {derivativeAlong} from '../../trace/differentials.js';
-import type {ConstraintMotion, ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
+import type {ConstraintMotion, ImpactMultipliers, ImpactStep, PhasePoint, RowScale} from '../constraints.js';
 import {ConstraintPart} from './part.js';
 
 /** φ(q, t) = 0: a joint. */
 export class HeldPositions extends ConstraintPart {
-  override positions(at: Place): tf.Tensor {
+  override positions(at: PhasePoint): tf.Tensor {
     return this.gap(at);
   }
 
-  override velocities(at: Place): tf.Tensor {
+  override velocities(at: PhasePoint): tf.Tensor {
     return this.rate(at);
   }
 
-  override changes(at: Place, w: tf.Tensor, _idle: tf.Tensor, motion: ConstraintMotion): tf.Tensor {
+  override velocityJacobianProduct(
+    at: PhasePoint,
+    w: tf.Tensor,
+    _placeholder: tf.Tensor,
+    motion: ConstraintMotion,
+  ): tf.Tensor {
     return derivativeAlong(place => this.gap({...at, ...place}), {q: at.q}, {q: motion.positionRate(at.q, w, at.t)});
   }
 
-  override accelerations(at: Place, a: tf.Tensor): tf.Tensor {
+  override accelerations(at: PhasePoint, a: tf.Tensor): tf.Tensor {
     return this.second(at, a);
   }
 
-  override instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor {
-    const {regularization, give} = this.gentle(scale);
-    const unit = tf.div(give, tf.square(h));
+  override accelerationLevelRows(
+    at: PhasePoint,
+    a: tf.Tensor,
+    lambda: tf.Tensor,
+    scale: RowScale,
+    h: tf.Tensor,
+  ): tf.Tensor {
+    const {regularization, stepCompliance} = this.gentle(scale);
+    const unit = tf.div(stepCompliance, tf.square(h));
     return this.condition(this.second(at, a), this.own(lambda), tf.mul(regularization, unit), unit);
   }
 
@@ -37,7 +48,7 @@ export class HeldPositions extends ConstraintPart {
    */
   override impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers {
     const {start, end, h} = step;
-    const soft = tf.mul(scale.regularization, tf.div(scale.give, h));
+    const soft = tf.mul(scale.regularization, tf.div(scale.stepCompliance, h));
     return {
       lambda: tf.add(this.rate({...start, v: end.v}), tf.mul(soft, this.own(multipliers.lambda))),
       pi: tf.add(tf.div(this.gap(end), h), tf.mul(soft, this.own(multipliers.pi))),
@@ -45,7 +56,7 @@ export class HeldPositions extends ConstraintPart {
     };
   }
 
-  protected override heldVelocity(at: Place): tf.Tensor {
+  protected override heldVelocity(at: PhasePoint): tf.Tensor {
     return this.rate(at);
   }
 }
@@ -53,23 +64,29 @@ export class HeldPositions extends ConstraintPart {
 /** ψ(q, v, t) = 0: rolling, a driven velocity. */
 export class HeldVelocities extends ConstraintPart {
   /** A displacement in place of the velocity. */
-  override still(at: Place, displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor {
-    const {regularization, give} = this.gentle(scale);
+  override restRows(at: PhasePoint, displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor {
+    const {regularization, stepCompliance} = this.gentle(scale);
     const moved = tf.sub(this.gap({...at, v: displacement}), this.gap(at));
-    return this.condition(moved, this.own(lambda), tf.mul(regularization, give), give);
+    return this.condition(moved, this.own(lambda), tf.mul(regularization, stepCompliance), stepCompliance);
   }
 
-  override velocities(at: Place, idle: tf.Tensor, ofVelocities: boolean): tf.Tensor {
-    return ofVelocities ? this.gap(at) : this.own(idle);
+  override velocities(at: PhasePoint, placeholder: tf.Tensor, ofVelocities: boolean): tf.Tensor {
+    return ofVelocities ? this.gap(at) : this.own(placeholder);
   }
 
-  override instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor {
-    const {regularization, give} = this.gentle(scale);
-    const unit = tf.div(give, tf.square(h));
+  override accelerationLevelRows(
+    at: PhasePoint,
+    a: tf.Tensor,
+    lambda: tf.Tensor,
+    scale: RowScale,
+    h: tf.Tensor,
+  ): tf.Tensor {
+    const {regularization, stepCompliance} = this.gentle(scale);
+    const unit = tf.div(stepCompliance, tf.square(h));
     return this.condition(this.rate(at, a), this.own(lambda), tf.mul(regularization, unit), unit);
   }
 
-  protected override heldVelocity(at: Place): tf.Tensor {
+  protected override heldVelocity(at: PhasePoint): tf.Tensor {
     return this.gap(at);
   }
 }

@@ -2,8 +2,8 @@
  * The rows of one constraint: its gap, the derivatives of the gap (taken from its graph), its force, and what its
  * kind's condition makes of them. As it stands this is a constraint that yields: a spring, a soft contact, a custom
  * kind with `holds: 'never'`. Joints and contacts, in the files beside this one, extend it with the equations in which
- * they take part; in the others their multipliers are idle. Methods have the names and arguments of `Constraints`; they
- * read the whole λ and return the constraint's own rows, [count].
+ * they take part; in the others their rows are those of `placeholder`. Methods have the names and arguments of
+ * `Constraints`; they read the whole λ and return the constraint's own rows, [count].
  */
 import * as tf from '@tensorflow/tfjs';
 import {sameShape} from '../../graph/node.js';
@@ -13,7 +13,7 @@ import {constantTensor, within} from '../../trace/trace.js';
 import {atStage, breaksRead} from '../breaks.js';
 import {coefficientTensor, type CoefficientName} from '../coefficients.js';
 import type {Constraint, ConstraintKind} from '../constraint-kinds.js';
-import type {ConstraintMotion, ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
+import type {ConstraintMotion, ImpactMultipliers, ImpactStep, PhasePoint, RowScale} from '../constraints.js';
 import type {Params} from '../params.js';
 import {checked, returned} from '../returned.js';
 
@@ -52,75 +52,86 @@ export class ConstraintPart {
   }
 
   /** Gᵀλ of this constraint. */
-  reaction(at: Place, lambda: tf.Tensor): tf.Tensor {
+  reaction(at: PhasePoint, lambda: tf.Tensor): tf.Tensor {
     const moved = this.kind.of === 'velocities' ? 'v' : 'q';
     return this.force(place => this.gap(place), moved, at, this.own(lambda));
   }
 
-  rows(at: Place, lambda: tf.Tensor, scale: RowScale, spring: Place): tf.Tensor {
-    const {position, velocity, give, regularization} = scale;
+  rows(at: PhasePoint, lambda: tf.Tensor, scale: RowScale, spring: PhasePoint): tf.Tensor {
+    const {position, velocity, stepCompliance, regularization} = scale;
     const own = this.own(lambda);
     const gap = this.gap(this.kind.law === undefined ? at : spring);
-    const softness = tf.mul(regularization, give);
-    if (this.kind.of === 'positions') return tf.div(this.condition(gap, own, softness, give), position);
-    // A unit multiplier gives a velocity of `give` divided by the time that relates the two units.
+    const softness = tf.mul(regularization, stepCompliance);
+    if (this.kind.of === 'positions') return tf.div(this.condition(gap, own, softness, stepCompliance), position);
+    // A unit multiplier gives a velocity of `stepCompliance` divided by the time that relates the two units.
     const unit = tf.div(velocity, position);
-    return tf.div(this.condition(gap, own, tf.mul(softness, unit), tf.mul(give, unit)), velocity);
+    return tf.div(this.condition(gap, own, tf.mul(softness, unit), tf.mul(stepCompliance, unit)), velocity);
   }
 
-  still(at: Place, _displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor {
+  restRows(at: PhasePoint, _displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor {
     return this.rows(at, lambda, this.gentle(scale), at);
   }
 
-  touching(at: Place, lambda: tf.Tensor, {give}: RowScale): tf.Tensor {
+  degeneracyMargin(at: PhasePoint, lambda: tf.Tensor, {stepCompliance}: RowScale): tf.Tensor {
     if (this.kind.kinked !== true) return tf.ones([this.count]);
     const own = this.own(lambda);
     const gap = this.gap(at);
-    return tf.maximum(this.yielding(gap, own), tf.mul(own, give));
+    return tf.maximum(this.yielding(gap, own), tf.mul(own, stepCompliance));
   }
 
   /** Undefined of what is no spring. */
-  spring(at: Place): tf.Tensor | undefined {
+  spring(at: PhasePoint): tf.Tensor | undefined {
     return this.kind.law?.(this.gap(at), this.coefficient('compliance'));
   }
 
-  blended(at: Place, lambda: tf.Tensor, alpha: number): tf.Tensor {
+  averagedMultipliers(at: PhasePoint, lambda: tf.Tensor, alpha: number): tf.Tensor {
     const law = this.spring(at);
     const own = this.own(lambda);
     return law === undefined ? own : tf.add(tf.mul(law, 1 - alpha), tf.mul(own, alpha));
   }
 
-  positions(_at: Place, idle: tf.Tensor, _give?: tf.Tensor): tf.Tensor {
-    return this.own(idle);
+  positions(_at: PhasePoint, placeholder: tf.Tensor, _give?: tf.Tensor): tf.Tensor {
+    return this.own(placeholder);
   }
 
   /** Undefined of what has no friction. */
-  depths(_at: Place, _h: tf.Tensor): tf.Tensor | undefined {
+  penetration(_at: PhasePoint, _h: tf.Tensor): tf.Tensor | undefined {
     return undefined;
   }
 
-  velocities(_at: Place, idle: tf.Tensor, _ofVelocities: boolean, _closed?: tf.Tensor): tf.Tensor {
-    return this.own(idle);
+  velocities(_at: PhasePoint, placeholder: tf.Tensor, _ofVelocities: boolean, _closed?: tf.Tensor): tf.Tensor {
+    return this.own(placeholder);
   }
 
-  changes(_at: Place, _w: tf.Tensor, idle: tf.Tensor, _motion: ConstraintMotion): tf.Tensor {
-    return this.own(idle);
+  velocityJacobianProduct(
+    _at: PhasePoint,
+    _w: tf.Tensor,
+    placeholder: tf.Tensor,
+    _motion: ConstraintMotion,
+  ): tf.Tensor {
+    return this.own(placeholder);
   }
 
-  accelerations(_at: Place, _a: tf.Tensor, idle: tf.Tensor, _closed: tf.Tensor): tf.Tensor {
-    return this.own(idle);
+  accelerations(_at: PhasePoint, _a: tf.Tensor, placeholder: tf.Tensor, _closed: tf.Tensor): tf.Tensor {
+    return this.own(placeholder);
   }
 
-  closed(_at: Place, _lambda: tf.Tensor, _scale: RowScale): tf.Tensor {
+  activeContacts(_at: PhasePoint, _lambda: tf.Tensor, _scale: RowScale): tf.Tensor {
     return tf.zeros([this.count], 'bool');
   }
 
   /** The effect of one step of this acceleration: h²a on a gap, ha on a velocity. */
-  instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, {regularization, give}: RowScale, h: tf.Tensor): tf.Tensor {
+  accelerationLevelRows(
+    at: PhasePoint,
+    a: tf.Tensor,
+    lambda: tf.Tensor,
+    {regularization, stepCompliance}: RowScale,
+    h: tf.Tensor,
+  ): tf.Tensor {
     const own = this.own(lambda);
     const positions = this.kind.of === 'positions';
     const reach = positions ? tf.square(h) : h;
-    const scale = positions ? give : tf.div(give, h);
+    const scale = positions ? stepCompliance : tf.div(stepCompliance, h);
     return tf.div(
       this.condition(
         this.kind.oneSided === true ? this.oneSidedGap(at, a, h) : this.gap(at),
@@ -136,34 +147,34 @@ export class ConstraintPart {
   impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers {
     const {end, h} = step;
     const lambda = this.rows(end, multipliers.lambda, scale, end);
-    const pi = tf.mul(tf.div(scale.give, h), this.own(multipliers.pi));
+    const pi = tf.mul(tf.div(scale.stepCompliance, h), this.own(multipliers.pi));
     return {lambda, pi, ...this.compression(step, multipliers, scale)};
   }
 
   protected compression(
     {start, compressed, h}: ImpactStep,
     {compression}: ImpactMultipliers,
-    {give, regularization}: RowScale,
+    {stepCompliance, regularization}: RowScale,
   ): Pick<ImpactMultipliers, 'compression'> {
     if (compressed === undefined || compression === undefined) return {};
-    const unit = tf.div(give, h);
+    const unit = tf.div(stepCompliance, h);
     const own = this.own(compression);
     const held = this.heldVelocity({...start, v: compressed}) ?? tf.mul(unit, own);
     return {compression: tf.add(held, tf.mul(tf.mul(regularization, unit), own))};
   }
 
   /** φ' or ψ where it is held at zero. */
-  protected heldVelocity(_at: Place): tf.Tensor | undefined {
+  protected heldVelocity(_at: PhasePoint): tf.Tensor | undefined {
     return undefined;
   }
 
   /** φ or ψ, one number a row of the gap. */
-  protected gap(at: Place): tf.Tensor {
+  protected gap(at: PhasePoint): tf.Tensor {
     return gapTensor(this.constraint, this.place.index, at, this.context);
   }
 
   /** At an instant a spring has the force of its own gap; what does not give way is judged by the gap a step later. */
-  private oneSidedGap(at: Place, a: tf.Tensor, h: tf.Tensor): tf.Tensor {
+  private oneSidedGap(at: PhasePoint, a: tf.Tensor, h: tf.Tensor): tf.Tensor {
     const after = this.gapAfter(at, a, h);
     return this.kind.law === undefined
       ? after
@@ -173,13 +184,13 @@ export class ConstraintPart {
   /**
    * The gap after a step with the acceleration a: rows far from contact stay open, closed ones may not sink further.
    */
-  private gapAfter(at: Place, a: tf.Tensor, h: tf.Tensor): tf.Tensor {
+  private gapAfter(at: PhasePoint, a: tf.Tensor, h: tf.Tensor): tf.Tensor {
     if (this.kind.of === 'velocities') return tf.add(this.gap(at), tf.mul(h, this.rate(at, a)));
     return tf.addN([this.gap(at), tf.mul(h, this.rate(at)), tf.mul(tf.square(h), this.second(at, a))]);
   }
 
   /** φ', or ψ' with v' = a. */
-  protected rate(at: Place, a?: tf.Tensor): tf.Tensor {
+  protected rate(at: PhasePoint, a?: tf.Tensor): tf.Tensor {
     const {motion} = this.context;
     const one = constantTensor(1, []);
     const positions = this.kind.of === 'positions';
@@ -189,28 +200,28 @@ export class ConstraintPart {
     const direction: Tensors =
       drift !== undefined ? {q, t: one, v: drift} : positions ? {q, t: one} : {q, t: one, v: a ?? tf.zerosLike(at.v)};
     return derivativeAlong(
-      place => this.gap({v: at.v, ...place} as unknown as Place),
+      place => this.gap({v: at.v, ...place} as unknown as PhasePoint),
       positions && drift === undefined ? {q: at.q, t: at.t} : {...at},
       direction,
     );
   }
 
   /** φ'' with v' = a. */
-  protected second(at: Place, a: tf.Tensor): tf.Tensor {
+  protected second(at: PhasePoint, a: tf.Tensor): tf.Tensor {
     return derivativeAlong(
-      place => this.rate(place as unknown as Place),
+      place => this.rate(place as unknown as PhasePoint),
       {...at},
       {q: this.positionRate(at), v: a, t: constantTensor(1, [])},
     );
   }
 
-  private positionRate({q, v, t}: Place): tf.Tensor {
+  private positionRate({q, v, t}: PhasePoint): tf.Tensor {
     const {motion} = this.context;
     return motion === undefined ? v : motion.positionRate(q, v, t);
   }
 
   /** (∂f/∂q)ᵀλ or (∂f/∂v)ᵀλ as a force on velocities. */
-  protected force(f: (at: Place) => tf.Tensor, moved: 'q' | 'v', at: Place, lambda: tf.Tensor): tf.Tensor {
+  protected force(f: (at: PhasePoint) => tf.Tensor, moved: 'q' | 'v', at: PhasePoint, lambda: tf.Tensor): tf.Tensor {
     const {motion} = this.context;
     const force = transposedProduct(place => f({...at, ...place}), {[moved]: at[moved]}, moved, lambda);
     if (motion === undefined) return force;
@@ -227,7 +238,7 @@ export class ConstraintPart {
     const compliance = this.coefficient('compliance');
     return returned(
       `constraints[${index}].condition`,
-      () => kind.condition({gap, lambda, compliance, softness, give}),
+      () => kind.condition({gap, lambda, compliance, softness, stepCompliance: give}),
       {
         code: 'constraint-shape',
         label: `constraints[${index}]: the condition of ${kind.name}`,
@@ -269,7 +280,7 @@ export class ConstraintPart {
  * The gap of a constraint at a place, [m].
  * @throws ShapeError where its function does not return one number a row
  */
-export function gapTensor({gap}: Constraint, index: number, at: Place, context: ConstraintContext): tf.Tensor {
+export function gapTensor({gap}: Constraint, index: number, at: PhasePoint, context: ConstraintContext): tf.Tensor {
   const {params, motion} = context;
   return ofPlace(context, `constraints[${index}]`, at, place => {
     const result = gap({...velocitiesAt(place, motion), q: place.q, t: place.t, params});
@@ -290,19 +301,19 @@ export function gapTensor({gap}: Constraint, index: number, at: Place, context: 
 export function ofPlace(
   context: ConstraintContext,
   term: string,
-  {q, v, t}: Place,
-  f: (at: Place) => tf.Tensor,
+  {q, v, t}: PhasePoint,
+  f: (at: PhasePoint) => tf.Tensor,
 ): tf.Tensor {
   const before = breaksRead();
   return tracedOnce(
     context,
     term,
-    at => within(term, () => atStage(at.t, () => f(at as unknown as Place))),
+    at => within(term, () => atStage(at.t, () => f(at as unknown as PhasePoint))),
     {q, v, t},
     () => breaksRead() === before,
   );
 }
 
 /** v and the hidden states by name, as functions of users read them. */
-export const velocitiesAt = ({v}: Place, motion: ConstraintMotion | undefined): {v: tf.Tensor} =>
+export const velocitiesAt = ({v}: PhasePoint, motion: ConstraintMotion | undefined): {v: tf.Tensor} =>
   motion === undefined ? {v} : (motion.seen(v) as {v: tf.Tensor});

@@ -23,7 +23,7 @@ import {
 } from '../../graph/build.js';
 import {orZeros, pullback} from '../../graph/differentiate.js';
 import type {Node, Shape} from '../../graph/node.js';
-import {substitute} from '../../graph/simplify.js';
+import {replaceNodes} from '../../graph/simplify.js';
 import type {Lowering, Lowerings} from '../lowering.js';
 import {lower} from '../lowering.js';
 import {activate} from './activations.js';
@@ -153,7 +153,7 @@ type Convolution = typeof convolution;
 function back(f: (wrt: Node<'input'>) => Node, shape: Shape, dy: Node, at?: Node): Node {
   const wrt = input('convolved', shape);
   const cotangent = orZeros(pullback([f(wrt)], [wrt], [dy])[0], wrt);
-  return at === undefined ? cotangent : substitute([cotangent], new Map<Node, Node>([[wrt, at]]))[0];
+  return at === undefined ? cotangent : replaceNodes([cotangent], new Map<Node, Node>([[wrt, at]]))[0];
 }
 
 const toInput = (f: Convolution): Lowering =>

@@ -6,7 +6,7 @@
 import {input} from '../../graph/build.js';
 import {orZeros, pullback} from '../../graph/differentiate.js';
 import type {Node} from '../../graph/node.js';
-import {substitute} from '../../graph/simplify.js';
+import {replaceNodes} from '../../graph/simplify.js';
 import type {Lowering, Lowerings} from '../lowering.js';
 
 export const gradientKernel = 'StiffgradGradient';
@@ -33,6 +33,6 @@ export function gradientLowering(lowerings: () => Lowerings): Lowering {
     const outputs = 'op' in lowered ? [lowered] : lowered;
     const [gradient] = pullback(outputs, [inputs[wrt]], nodes.slice(names.length));
     const places = new Map<Node, Node>(inputs.map((node, i) => [node, nodes[i]]));
-    return substitute([orZeros(gradient, nodes[wrt])], places)[0];
+    return replaceNodes([orZeros(gradient, nodes[wrt])], places)[0];
   };
 }

@@ -5,7 +5,7 @@ import wabt from 'wabt';
 import {lu} from '../../../lib/linear/index.js';
 import {luFactor} from '../../../lib/linear/dense-lu.js';
 import type {Pattern} from '../../../lib/linear/index.js';
-import {KEEPING} from '../../../lib/linear/lost-digits.js';
+import {SAFE_PIVOT_RATIO} from '../../../lib/linear/error-amplification.js';
 import type {TridiagonalNumbers, TridiagonalPlaces} from '../../../lib/linear/tridiagonal.js';
 import {factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed} from '../../../lib/linear/tridiagonal.js';
 import type {NumericKernels} from '../../../lib/engine/wasm/kernels.js';
@@ -53,7 +53,10 @@ const seed = fc.nat(10_000);
 /** Sums of at most forty terms in another order. */
 const close = 1e-14;
 
-/** The least pivot as a share of the sizes in its row, the three diagonals row by row; whether it lies clear of `KEEPING`, which rounding may cross. */
+/**
+ * The least pivot as a share of the sizes in its row, the three diagonals row by row; whether it lies clear of
+ * `SAFE_PIVOT_RATIO`, which rounding may cross.
+ */
 function leastPivot(values: Float64Array, reciprocals: Float64Array): {share: number; clear: boolean} {
   const share = Math.min(
     ...Array.from(reciprocals, (reciprocal, i) => {
@@ -61,7 +64,7 @@ function leastPivot(values: Float64Array, reciprocals: Float64Array): {share: nu
       return Math.abs(1 / reciprocal) / row.reduce((sum, value) => sum + Math.abs(value), 0);
     }),
   );
-  return {share, clear: Math.abs(share / KEEPING - 1) > 1e-9};
+  return {share, clear: Math.abs(share / SAFE_PIVOT_RATIO - 1) > 1e-9};
 }
 
 describe('wasm kernels: vectors', () => {
@@ -101,7 +104,7 @@ describe('wasm kernels: vectors', () => {
         const unit = arrays.doubles(new Float64Array(n).fill(2));
         expect(kernels.largest(at(x), n)).to.be.NaN;
         const weights = arrays.doubles(new Float64Array(n));
-        expect(kernels.weigh(at(weights), at(unit), at(unit), at(x), n, 1, 1)).to.equal(Infinity);
+        expect(kernels.computeWeights(at(weights), at(unit), at(unit), at(x), n, 1, 1)).to.equal(Infinity);
         expect(kernels.largestRatio(at(x), at(unit), n)).to.equal(Infinity);
         x[bad] = 0;
         unit[bad] = 0;
@@ -121,11 +124,11 @@ describe('wasm kernels: vectors', () => {
         const [start, kept] = [arrays.doubles(z), arrays.doubles(new Float64Array(n))];
         const expected = base.map((value, i) => value - 0.75 * delta[i]);
         const weights = z.map((value, i) => 1e-3 + 0.5 * Math.max(Math.abs(value), Math.abs(base[i])));
-        expect(kernels.weigh(at(out), at(z), at(base), at(delta), n, 1e-3, 0.5)).to.equal(
+        expect(kernels.computeWeights(at(out), at(z), at(base), at(delta), n, 1e-3, 0.5)).to.equal(
           Math.max(0, ...delta.map((value, i) => Math.abs(value) / weights[i])),
         );
         compare('weights', out, weights, 'exact');
-        kernels.depart(at(start), at(kept), at(delta), n);
+        kernels.saveAndStep(at(start), at(kept), at(delta), n);
         compare('departed from', kept, z, 'exact');
         compare(
           'departed',
@@ -133,9 +136,9 @@ describe('wasm kernels: vectors', () => {
           z.map((value, i) => value - delta[i]),
           'exact',
         );
-        kernels.advance(at(out), at(base), at(delta), n, 0.75);
+        kernels.axpy(at(out), at(base), at(delta), n, 0.75);
         compare('advanced', out, expected, 'exact');
-        kernels.advance(at(base), at(base), at(delta), n, 0.75);
+        kernels.axpy(at(base), at(base), at(delta), n, 0.75);
         compare('advanced in place', base, expected, 'exact');
         kernels.copy(at(out), at(z), n);
         compare('copy', out, z, 'exact');
@@ -261,7 +264,7 @@ describe('wasm kernels: linear systems', () => {
         const onwards = arrays.doubles(new Float64Array(n));
         const once = kernels.tridiagonalSolveTransposedOnce(at(values), at(from), at(x), at(onwards), n);
         const {share, clear} = leastPivot(values, actual.reciprocals);
-        if (clear) expect(once).to.equal(share > KEEPING ? bits : bits & ~tridiagonalSound);
+        if (clear) expect(once).to.equal(share > SAFE_PIVOT_RATIO ? bits : bits & ~tridiagonalSound);
         compare('solution of the transposed at once', x, reference, 'exact');
         compare('right-hand side', from, b, 'exact');
       }),

@@ -16,7 +16,7 @@ import {
   unary,
 } from '../../../lib/graph/build.js';
 import type {Graph, Node} from '../../../lib/graph/node.js';
-import {substitute} from '../../../lib/graph/simplify.js';
+import {replaceNodes} from '../../../lib/graph/simplify.js';
 import {link} from '../../../lib/engine/wasm/link.js';
 import type {Step} from '../../../lib/engine/wasm/lower.js';
 import type {Programs} from '../../../lib/engine/engine.js';
@@ -161,7 +161,7 @@ describe('wasm engine: memory plan', () => {
       expect(placeValues(lower(over)).direct.size).to.equal(0);
       const within: Graph = {
         inputs: [x],
-        outputs: [{name: 'y', node: add(substitute([node], new Map([[x, unary('square', x)]]))[0], x)}],
+        outputs: [{name: 'y', node: add(replaceNodes([node], new Map([[x, unary('square', x)]]))[0], x)}],
       };
       for (const main of [over, within]) agree(main, 5);
     }

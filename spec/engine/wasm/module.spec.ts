@@ -74,7 +74,7 @@ describe('wasm engine: modules', () => {
     const {kernels} = executable;
     executable.buffer('x').fill(0.5);
     executable.run('first');
-    kernels.advance(executable.address('w'), executable.address('y'), executable.address('x'), 33, 2);
+    kernels.axpy(executable.address('w'), executable.address('y'), executable.address('x'), 33, 2);
     expect(executable.buffer('w')[32]).to.equal(executable.buffer('y')[32] - 1);
     expect(executable.kernels).to.equal(kernels);
   });

@@ -9,7 +9,7 @@ import {namedGraph} from '../../../lib/graph/named-graph.js';
 
 const memory = new WebAssembly.Memory({initial: 1, maximum: 1});
 const doubles = new Float64Array(memory.buffer);
-const {advance, copy, largest, sumOfSquares} = numericKernels(memory);
+const {axpy, copy, largest, sumOfSquares} = numericKernels(memory);
 
 describe('a routine of compiled functions', () => {
   beforeEach(() => doubles.fill(0));
@@ -18,7 +18,7 @@ describe('a routine of compiled functions', () => {
     doubles.set([3, -4], 0);
     const run = routine(memory, {parameters: [], results: ['f64']}, w => {
       w.run(copy, 16, 0, 2);
-      w.run(advance, 16, 16, 0, 2, {number: 0.5});
+      w.run(axpy, 16, 16, 0, 2, {number: 0.5});
       w.call(sumOfSquares, [16, 2], 'f64')();
     });
     expect(run()).to.equal(1.5 ** 2 + 2 ** 2);
@@ -29,8 +29,8 @@ describe('a routine of compiled functions', () => {
     doubles.set([1, 2], 0);
     const run = routine(memory, {parameters: ['f64', 'f64'], results: ['f64']}, w => {
       w.store(w.int(64), w.call(sumOfSquares, [0, 2], 'f64'));
-      w.run(advance, 0, 0, 0, 2, w.parameter(1));
-      w.run(advance, 0, 0, 0, 2, w.parameter(0));
+      w.run(axpy, 0, 0, 0, 2, w.parameter(1));
+      w.run(axpy, 0, 0, 0, 2, w.parameter(0));
       const most = w.keep('f64', w.call(largest, [0, 2], 'f64'));
       w.store(w.int(64), w.get(most), 8);
       w.get(most)();

@@ -1,5 +1,8 @@
-/** Coulomb's and Moreau's laws, e = 0, between balls and planes in every step of a run in pieces, counted from states and forces alone. */
-import type {NearPiece} from '../../../models/index.js';
+/**
+ * Coulomb's and Moreau's laws, e = 0, between balls and planes in every step of a run in pieces, counted from states
+ * and forces alone.
+ */
+import type {NearSegment} from '../../../models/index.js';
 
 type V3 = readonly [number, number, number];
 
@@ -21,11 +24,13 @@ function tangents([x, y, z]: readonly number[]): [number[], number[]] {
 }
 
 /**
- * The worst of all steps, in velocities [m/s] and impulses [kg m/s]: what a force pulls; the lesser of an impulse and the speed with which its contact leaves; how fast a contact sinks; how far
- * friction is beyond its cone, and what it lacks of the power it can take, of large impulses over the impulse. Then the largest force, and how deep balls are in each other and in planes.
+ * The worst of all steps, in velocities [m/s] and impulses [kg m/s]: what a force pulls; the lesser of an impulse and
+ * the speed with which its contact leaves; how fast a contact sinks; how far friction is beyond its cone, and what it
+ * lacks of the power it can take, of large impulses over the impulse. Then the largest force, and how deep balls are in
+ * each other and in planes.
  */
 export function lawsOfBalls(
-  pieces: readonly Pick<NearPiece, 'steps' | 'pairs' | 'q' | 'v' | 'lambda'>[],
+  pieces: readonly Pick<NearSegment, 'steps' | 'pairs' | 'q' | 'v' | 'lambda'>[],
   given: {
     readonly n: number;
     readonly h: number;

@@ -7,7 +7,7 @@ import {
   rigidContact,
   simulateNear,
   type BodySpec,
-  type NearPiece,
+  type NearSegment,
   type NearSpec,
   type RigidContact,
   type Shape,
@@ -86,7 +86,7 @@ describe('contacts of what comes near', () => {
     expect(() => run.values('y' as 'q')).to.throw(OptionError, /the series t, q and v, not 'y'/);
     expect(run.q[30 * 7 + 2]).to.be.closeTo(radius, 1e-9);
     // What each piece leaves is handed over as it ends, also of one that a step without a solution cut short.
-    const told: NearPiece[] = [];
+    const told: NearSegment[] = [];
     simulateNear(short, {dt, steps: 30, piece: 12, params: {mu: 0.3}, onPiece: piece => told.push(piece)});
     expect(told.map(({first}) => first)).to.deep.equal([0, 12, ...told.slice(2).map(({first}) => first)]);
     expect(told.reduce((sum, {steps: count}) => sum + count, 0)).to.equal(30);
@@ -94,7 +94,7 @@ describe('contacts of what comes near', () => {
     expect([...last.q.slice(-7)]).to.deep.equal([...run.q.slice(-7)]);
     expect([...told[1].q.slice(0, 7)]).to.deep.equal([...told[0].q.slice(-7)]);
     expect(last.t[last.steps]).to.be.closeTo(30 * dt, 1e-12);
-    const before: NearPiece[] = [];
+    const before: NearSegment[] = [];
     // Not a number from t = 0.15 on.
     const broken = ({t}: {t: tf.Tensor}) => tf.mul(tf.sqrt(tf.sub(0.145, t)), tf.ones([1, 6]));
     const failing = {...short, system: {...thrown, forces: [broken]}};

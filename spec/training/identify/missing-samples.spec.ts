@@ -1,4 +1,6 @@
-/** Samples that are missing: however they are left out the errors are the same, and as large as those of the estimates. */
+/**
+ * Samples that are missing: however they are left out the errors are the same, and as large as those of the estimates.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, rk4} from '../../../lib/index.js';
@@ -9,7 +11,7 @@ import {likeliest, predictorsOf, whiten, whitenBack} from '../../../training/ide
 import {measuredSamples} from '../../../training/identify/measured-samples.js';
 import {RowQr} from '../../../training/identify/row-qr.js';
 import {uncertainty} from '../../../training/identify/uncertainty.js';
-import {Weighing} from '../../../training/identify/weighing.js';
+import {NoiseWeights} from '../../../training/identify/weighing.js';
 import {slow} from '../../tiers.js';
 
 /** y = b t of each of its numbers. */
@@ -197,8 +199,8 @@ describe('missing samples', () => {
           }
         }
         for (let j = 0; j < p; j++) {
-          // Binomial of 200 with p = 0.95: ±0.015; errors are rather too large of so few (small-sample.ts). With the rows
-          // that are not there as lags, coverage was 0.84 and errors 0.77 of what they should be.
+          // Binomial of 200 with p = 0.95: ±0.015; errors are rather too large of so few (small-sample.ts). With the
+          // rows that are not there as lags, coverage was 0.84 and errors 0.77 of what they should be.
           expect(held[j], `coverage of number ${j}`).to.be.within(0.91, 0.998);
           expect(errorsFound[j] / Math.sqrt(squares[j]), `error of number ${j}`).to.be.within(0.95, 1.8);
         }
@@ -330,7 +332,7 @@ describe('missing samples', () => {
         for (let record = 0; record < records; record++) {
           const all = memory(samples, 0.9, draw);
           const errors = Float64Array.from(at, k => all[k]);
-          const weighing = new Weighing(autoregressive(), {
+          const weighing = new NoiseWeights(autoregressive(), {
             ...{weights: errors.map(() => 1), magnitude: 1, penalized: false},
             stretches: [{group: 0, rows, lags: lagsOf(at)}],
           });

@@ -54,7 +54,7 @@ export function rowScales(w: Writer): void {
 
 /**
  * rowsChanged(values, largest, least, n, band): 1 where a diagonal entry is larger than `largest` of its row, or |Σ
- * aᵢⱼ| less than `least` of Σ |aᵢⱼ|; else 0. See linear/lost-digits.ts.
+ * aᵢⱼ| less than `least` of Σ |aᵢⱼ|; else 0. See linear/error-amplification.ts.
  */
 export function rowsChanged(w: Writer): void {
   const [values, largest, least, n, band] = w.parameters();

@@ -6,7 +6,7 @@
  * multipliers are those that A has on the way back. Measured at n = 1024, the sweep takes a tenth more time than the
  * chain of dependent operations in it would alone (a product, a difference, a division and a difference for two rows).
  */
-import {KEEPING} from '../../../linear/lost-digits.js';
+import {SAFE_PIVOT_RATIO} from '../../../linear/error-amplification.js';
 import type {Local} from '../../../wasm/assembler.js';
 import type {Operand, Push, Writer} from '../../../wasm/writer.js';
 import {elements, outwards} from './tridiagonal-chains.js';
@@ -28,7 +28,7 @@ class TransposedSolve extends Ends {
     private readonly arrays: {readonly b: Arrays; readonly x: Arrays; readonly onwards: Arrays},
     n: Local,
   ) {
-    super(w, values, n, KEEPING);
+    super(w, values, n, SAFE_PIVOT_RATIO);
     this.y = w.keep('v128', 0);
   }
 

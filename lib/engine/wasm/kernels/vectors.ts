@@ -124,7 +124,7 @@ export function largestRatio(w: Writer): void {
  * weigh(weights, z, base, x, n, absolute, relative): weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|) → max
  * |xᵢ|/weightsᵢ, as largestRatio.
  */
-export function weigh(w: Writer): void {
+export function computeWeights(w: Writer): void {
   const [weights, z, base, x, n, absolute, relative] = w.parameters();
   const end = endOf(w, weights, n);
   const [a, r] = [w.spread(absolute), w.spread(relative)];
@@ -145,7 +145,7 @@ export function weigh(w: Writer): void {
 }
 
 /** depart(z, base, delta, n): base = z, then z = z − delta. */
-export function depart(w: Writer): void {
+export function saveAndStep(w: Writer): void {
   const [z, base, delta, n] = w.parameters();
   w.each([z, base, delta], endOf(w, z, n), v => {
     const kept = v.keep(v.load(z));
@@ -156,7 +156,7 @@ export function depart(w: Writer): void {
 }
 
 /** advance(z, base, delta, n, s): z = base − s·delta; base may be z. */
-export function advance(w: Writer): void {
+export function axpy(w: Writer): void {
   const [z, base, delta, n, s] = w.parameters();
   const length = w.spread(s);
   w.each([z, base, delta], endOf(w, z, n), v =>

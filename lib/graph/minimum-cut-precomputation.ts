@@ -7,7 +7,7 @@
 import {Flow} from './flow.js';
 import type {Graph, Node, Output} from './node.js';
 import {isOp, topological} from './node.js';
-import {simplifyNodes, substitute} from './simplify.js';
+import {simplifyNodes, replaceNodes} from './simplify.js';
 import {workOf} from './work.js';
 
 export interface Prices {
@@ -21,7 +21,7 @@ export interface Prices {
   readonly past?: readonly Node[];
 }
 
-export interface Ahead {
+export interface StoredValues {
   /** The values to store, operands before users. */
   readonly values: readonly Node[];
   /** Operations saved in all runs together, less the cost of storing. */
@@ -32,7 +32,11 @@ export interface Ahead {
  * A network of two vertices for each value that does not change, otherwise linear in the nodes.
  * @param changing names of the inputs that change from run to run
  */
-export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<string>, prices: Prices): Ahead {
+export function minimumCutPrecomputation(
+  outputs: readonly Node[],
+  changing: ReadonlySet<string>,
+  prices: Prices,
+): StoredValues {
   const {runs, store, work = workOf, past = []} = prices;
   const order = topological(outputs);
   const kinds = kindsOf(order, changing, past);
@@ -102,7 +106,7 @@ function kindsOf(order: readonly Node[], changing: ReadonlySet<string>, past: re
 }
 
 /** Programs whose common values are each one node. */
-export function unified(programs: Readonly<Record<string, Graph>>): Record<string, Graph> {
+export function commonSubexpressions(programs: Readonly<Record<string, Graph>>): Record<string, Graph> {
   const graphs = Object.entries(programs);
   const inputs = new Set(graphs.flatMap(([, graph]) => graph.inputs));
   const nodes = simplifyNodes(
@@ -119,7 +123,7 @@ export function unified(programs: Readonly<Record<string, Graph>>): Record<strin
 }
 
 /** A program that computes more. */
-export function withOutputs({outputs}: Graph, more: ReadonlyMap<Node, Node<'input'>>): Graph {
+export function addOutputs({outputs}: Graph, more: ReadonlyMap<Node, Node<'input'>>): Graph {
   return of([
     ...outputs,
     ...[...more].map(
@@ -134,8 +138,8 @@ export function withOutputs({outputs}: Graph, more: ReadonlyMap<Node, Node<'inpu
 }
 
 /** A program that reads values from buffers which another one fills. */
-export function readingAhead({outputs}: Graph, buffers: ReadonlyMap<Node, Node<'input'>>): Graph {
-  const nodes = substitute(
+export function readPrecomputed({outputs}: Graph, buffers: ReadonlyMap<Node, Node<'input'>>): Graph {
+  const nodes = replaceNodes(
     outputs.map(({node}) => node),
     buffers,
   );

@@ -6,7 +6,7 @@ import type {Node} from './node.js';
 import {topological} from './node.js';
 
 /** Replaces nodes by others of the same shape throughout. Linear in the nodes. */
-export function substitute(outputs: readonly Node[], replacements: ReadonlyMap<Node, Node>): Node[] {
+export function replaceNodes(outputs: readonly Node[], replacements: ReadonlyMap<Node, Node>): Node[] {
   const results = new Map<Node, Node>(replacements);
   for (const node of topological(outputs)) {
     if (results.has(node)) continue;

@@ -1,7 +1,7 @@
 /** What is computed ahead is the cheapest choice: compared with all choices tried one by one. */
 import {expect} from 'chai';
 import fc from 'fast-check';
-import {readingAhead, withOutputs, worthAhead} from '../../lib/graph/ahead.js';
+import {readPrecomputed, addOutputs, minimumCutPrecomputation} from '../../lib/graph/minimum-cut-precomputation.js';
 import {add, broadcastTo, constant, input, mul, slice, unary} from '../../lib/graph/build.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
@@ -39,24 +39,28 @@ describe('ahead', () => {
   it('takes what is dear, and leaves what is not', () => {
     const dear = unary('exp', mul(x, x));
     const cheap = add(x, x);
-    expect(worthAhead([add(mul(dear, z), mul(cheap, z))], changing, prices)).to.deep.equal({
+    expect(minimumCutPrecomputation([add(mul(dear, z), mul(cheap, z))], changing, prices)).to.deep.equal({
       values: [dear],
       saved: 4 * (21 - 3),
     });
-    expect(worthAhead([mul(cheap, z)], changing, prices)).to.deep.equal({values: [], saved: 0});
+    expect(minimumCutPrecomputation([mul(cheap, z)], changing, prices)).to.deep.equal({values: [], saved: 0});
   });
 
   it('stores a value where it is narrowest: before a repetition, after a part is taken', () => {
     const wide = broadcastTo(unary('exp', slice(x, [0], [1])), [4]);
-    expect(worthAhead([mul(wide, z)], changing, prices).values.map(({shape}) => shape)).to.deep.equal([[1]]);
+    expect(minimumCutPrecomputation([mul(wide, z)], changing, prices).values.map(({shape}) => shape)).to.deep.equal([
+      [1],
+    ]);
     const part = slice(unary('exp', x), [1], [2]);
     const narrow = mul(part, slice(z, [0], [2]));
-    expect(worthAhead([narrow], changing, prices).values).to.deep.equal([part]);
+    expect(minimumCutPrecomputation([narrow], changing, prices).values).to.deep.equal([part]);
   });
 
   it('stores nothing of what no input changes, nor of what is given', () => {
     const known = unary('exp', constant(Float64Array.of(1, 2, 3, 4), [4]));
-    expect(worthAhead([mul(known, z), mul(slice(x, [2], [1]), slice(z, [0], [1]))], changing, prices)).to.deep.equal({
+    expect(
+      minimumCutPrecomputation([mul(known, z), mul(slice(x, [2], [1]), slice(z, [0], [1]))], changing, prices),
+    ).to.deep.equal({
       values: [],
       saved: 0,
     });
@@ -95,7 +99,7 @@ describe('ahead', () => {
               cost(outputs, new Set(steady), new Set(steady.filter((_, k) => (bits >> k) % 2 === 1))),
             );
           }
-          const {values, saved} = worthAhead(outputs, changing, prices);
+          const {values, saved} = minimumCutPrecomputation(outputs, changing, prices);
           expect(cost(outputs, new Set(steady), new Set(values))).to.equal(least);
           expect(none - saved).to.equal(least);
         },
@@ -109,9 +113,9 @@ describe('ahead', () => {
     const graph = graphOf({R: mul(dear, z)});
     const value = graph.outputs[0].node.operands[0];
     const buffer = input('ahead', [4]);
-    const reading = readingAhead(graph, new Map([[value, buffer]]));
+    const reading = readPrecomputed(graph, new Map([[value, buffer]]));
     expect(reading.inputs.map(({attributes: {name}}) => name)).to.have.members(['ahead', 'z']);
-    expect(withOutputs({inputs: [], outputs: []}, new Map([[value, buffer]]))).to.deep.equal({
+    expect(addOutputs({inputs: [], outputs: []}, new Map([[value, buffer]]))).to.deep.equal({
       inputs: [x],
       outputs: [{name: 'ahead', node: value}],
     });

@@ -12,13 +12,13 @@ import type {Pattern} from './solver.js';
  * Newmark steps is off by 1e-10 where it grows 50 times, by 4e-9 at this limit, by 1e-6 at twenty times as much and by
  * 100 at 10⁷. Chains and meshes at steps that resolve them stay below 30.
  */
-export const LOSING = 256;
+export const MAX_AMPLIFICATION = 256;
 
 /**
  * Pivots of at least this share of their row (the sum of its entries' sizes, 4 of which a chain's pivot is at most)
  * show that elimination cancels no digits, for less than a measurement.
  */
-export const KEEPING = 4 / LOSING;
+export const SAFE_PIVOT_RATIO = 4 / MAX_AMPLIFICATION;
 
 /** A diagonal entry has grown, or a row's sum shrunk, by so much: what is stiff beside a mass has, too. */
 const GROWN = 4;
@@ -26,19 +26,19 @@ const GROWN = 4;
 /** Below this share of the sum of its entries' sizes the sum of a row is rounding, or zero by design: x_i = x_j. */
 const CANCELLED = 2 ** -40;
 
-/** Stands for the arithmetic's rounding: far above it, and small even when it has grown by `LOSING`. */
+/** Stands for the arithmetic's rounding: far above it, and small even when it has grown by `MAX_AMPLIFICATION`. */
 const COARSE = 2 ** -30;
 
 /** Off-diagonal entries up to this share ρ of the diagonal: growth is below (1 + ρ)/(1 − ρ) (Varah 1975). */
-const DOMINANT = (LOSING - 1) / (LOSING + 1);
+const DOMINANT = (MAX_AMPLIFICATION - 1) / (MAX_AMPLIFICATION + 1);
 
-const found = new WeakMap<Pattern, LostDigits>();
+const found = new WeakMap<Pattern, ErrorAmplification>();
 
 /**
  * A matrix when it was last measured, by rows: the size of its diagonal entry, which grows with a stiffness, and the
  * share of its sum, which is what the rigid motion of free masses feels, and falls with their mass.
  */
-export class Rows {
+export class RowMonitor {
   private readonly largest: Float64Array;
   private readonly least: Float64Array;
   /** Where each row has its diagonal entry, or else any entry. */
@@ -88,13 +88,13 @@ export class Rows {
 }
 
 /** One for all that ask about matrices of a pattern. */
-export function lostDigits(pattern: Pattern): LostDigits {
+export function errorAmplification(pattern: Pattern): ErrorAmplification {
   let known = found.get(pattern);
-  if (known === undefined) found.set(pattern, (known = new LostDigits(pattern)));
+  if (known === undefined) found.set(pattern, (known = new ErrorAmplification(pattern)));
   return known;
 }
 
-export class LostDigits {
+export class ErrorAmplification {
   private scratch: Scratch | undefined;
 
   constructor(private readonly pattern: Pattern) {}
@@ -137,12 +137,12 @@ export class LostDigits {
   }
 
   /** Growth of the rounding in the solution, in the scales of the unknowns that are asked for. */
-  growth(x: Float64Array, transposed: boolean): number {
+  amplification(x: Float64Array, transposed: boolean): number {
     const {known, rows, columns} = (this.scratch ??= new Scratch(this.pattern));
     const scale = transposed ? rows : columns;
-    const {own = known.length} = this.pattern;
+    const {schurSize = known.length} = this.pattern;
     let worst = 0;
-    for (let i = 0; i < own; i++) worst = Math.max(worst, Math.abs(x[i] - known[i]) / scale[i]);
+    for (let i = 0; i < schurSize; i++) worst = Math.max(worst, Math.abs(x[i] - known[i]) / scale[i]);
     return worst / COARSE;
   }
 }

@@ -351,7 +351,7 @@ function withinPart(of: Node, {shape, attributes: {begin, strides}}: Node<'slice
 }
 
 /** Values with their scales late, whether that is less to compute or not. Linear in the nodes. */
-export function lateScales(outputs: readonly Node[], inputs: readonly Node[] = []): Node[] {
+export function factorOutScalars(outputs: readonly Node[], inputs: readonly Node[] = []): Node[] {
   const order = topological(outputs);
   const uses = new Map<Node, number>();
   const use = (node: Node): unknown => uses.set(node, (uses.get(node) ?? 0) + 1);
@@ -369,7 +369,7 @@ const found = new WeakMap<Node, Node>();
 export function withLateScales(graph: Graph): Graph {
   const before = graph.outputs.map(({node}) => node);
   const known = before.length === 1 ? found.get(before[0]) : undefined;
-  const late = known === undefined ? lateScales(before, graph.inputs) : [known];
+  const late = known === undefined ? factorOutScalars(before, graph.inputs) : [known];
   const after = known !== undefined || countWork(late) < countWork(before) ? late : before;
   if (before.length === 1) found.set(before[0], after[0]).set(after[0], after[0]);
   return {inputs: graph.inputs, outputs: graph.outputs.map(({name}, i) => ({name, node: after[i]}))};

@@ -15,13 +15,13 @@ interface PlainNode {
   readonly dtype: DType;
 }
 
-export interface PlainNodes {
+export interface SerializedNodes {
   readonly nodes: readonly PlainNode[];
   /** Places of the nodes that were asked for, in their order. */
   readonly roots: readonly number[];
 }
 
-export function plainNodes(roots: readonly Node[]): PlainNodes {
+export function serializeNodes(roots: readonly Node[]): SerializedNodes {
   const places = new Map<Node, number>();
   const nodes = topological(roots).map((node, at): PlainNode => {
     places.set(node, at);
@@ -38,7 +38,7 @@ export function plainNodes(roots: readonly Node[]): PlainNodes {
 }
 
 /** Makes nodes anew; shared ones are shared again. */
-export function nodesFromPlain({nodes, roots}: PlainNodes): Node[] {
+export function deserializeNodes({nodes, roots}: SerializedNodes): Node[] {
   const made: Node[] = [];
   for (const {op, operands, attributes, shape, dtype} of nodes) {
     made.push(

@@ -6,13 +6,13 @@ import * as tf from '@tensorflow/tfjs';
 import type {Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {constantTensor} from '../trace/trace.js';
-import type {Blocks, Equations, OwnBlock} from './equations.js';
+import type {Blocks, Equations, UserBlock} from './equations.js';
 import {diagonal} from './ode-mass.js';
 
 /** @param massless some masses are zero: then it is M y' = f with M = diag(1, M, 1) */
-export function wholeEquations(
+export function firstOrderEquations(
   mechanics: Equations,
-  [{shape}, ...moving]: readonly OwnBlock[],
+  [{shape}, ...moving]: readonly UserBlock[],
   massless = false,
 ): Equations {
   const size = sizeOf(shape);
@@ -28,9 +28,9 @@ export function wholeEquations(
     mass: (_, w) => w,
     rate: ({y}, t) => ({y: join(mechanics.rate(parts(y), t))}),
     rightHandSide: ({y}, t) => ({y: join(mechanics.rate(parts(y), t))}),
-    settledState: ({y, ...carried}) => {
+    projectState: ({y, ...carried}) => {
       const {q, v} = parts(y);
-      return {...carried, y: join({q: mechanics.settled(q), v})};
+      return {...carried, y: join({q: mechanics.project(q), v})};
     },
   };
   if (!massless) return whole;
@@ -38,14 +38,14 @@ export function wholeEquations(
   const masses = (): tf.Tensor => join({q: one([size]), v: mechanics.mass(constantTensor(0, shape), one(velocities))});
   return {
     ...whole,
-    withMass: true,
+    hasMassMatrix: true,
     massAt: masses,
     mass: (_, w) => tf.mul(masses(), w),
     rightHandSide: ({y}, t) => {
       const {q, v} = parts(y);
       return {y: join({q: mechanics.positionRate(q, v, t), v: mechanics.force(q, v, t)})};
     },
-    beside: f => diagonal(masses()).known.beside(f),
-    someRate: f => diagonal(masses()).known.someRate(f),
+    rangeComplement: f => diagonal(masses()).known.beside(f),
+    particularRate: f => diagonal(masses()).known.someRate(f),
   };
 }

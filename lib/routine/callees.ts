@@ -2,18 +2,18 @@
 import type {Executable} from '../engine/engine.js';
 import type {VectorKernels} from '../engine/wasm/kernels.js';
 import type {Vectors} from '../engine/vectors.js';
-import type {Part} from './routine.js';
+import type {Callee} from './routine.js';
 
 /** A program; compiled routines call it without JavaScript between. */
-export function programPart<Program extends string>(executable: Executable<Program, never>, name: Program): Part {
+export function programCallee<Program extends string>(executable: Executable<Program, never>, name: Program): Callee {
   return {run: executable.program(name), write: w => w.call(executable.program(name))};
 }
 
 /** A function of JavaScript that returns a number. */
-export const valuePart = (run: (...given: number[]) => number): Part => ({run, returns: true});
+export const hostFunction = (run: (...given: number[]) => number): Callee => ({run, returns: true});
 
 /** Operations on whole arrays, which lie in the kernels' memory where there is one. */
-export class VectorParts {
+export class VectorCallees {
   /** @param kernels gives the compiled kernels when a routine is compiled; undefined where it never is */
   constructor(
     private readonly vectors: Vectors,
@@ -26,7 +26,7 @@ export class VectorParts {
     return kernels;
   }
 
-  sumOfSquares(x: Float64Array): Part {
+  sumOfSquares(x: Float64Array): Callee {
     return {
       run: () => this.vectors.sumOfSquares(x),
       returns: true,
@@ -35,7 +35,7 @@ export class VectorParts {
   }
 
   /** max |xᵢ|, NaN where one is. */
-  largest(x: Float64Array): Part {
+  largest(x: Float64Array): Callee {
     return {
       run: () => this.vectors.largest(x),
       returns: true,
@@ -44,7 +44,7 @@ export class VectorParts {
   }
 
   /** max |xᵢ|/unitᵢ; 0/0 is 0, ∞ where a number is not one. */
-  largestRatio(x: Float64Array, unit: Float64Array): Part {
+  largestRatio(x: Float64Array, unit: Float64Array): Callee {
     return {
       run: () => this.vectors.largestRatio(x, unit),
       returns: true,
@@ -52,35 +52,37 @@ export class VectorParts {
     };
   }
 
-  /** weights = absolute + relative·max(|z|, |base|); returns the largest |x|/weights. Arguments: absolute, relative. */
-  weigh(weights: Float64Array, z: Float64Array, base: Float64Array, x: Float64Array): Part {
+  /**
+   * weights = absolute + relative·max(|z|, |base|); returns the largest |x|/weights. Arguments: absolute, relative.
+   */
+  computeWeights(weights: Float64Array, z: Float64Array, base: Float64Array, x: Float64Array): Callee {
     return {
-      run: (absolute, relative) => this.vectors.weigh(weights, z, base, x, absolute, relative),
+      run: (absolute, relative) => this.vectors.computeWeights(weights, z, base, x, absolute, relative),
       returns: true,
       write: (w, given) => {
         const places = [weights, z, base, x].map(({byteOffset}) => byteOffset);
-        return w.call(this.compiled.weigh, [...places, z.length, ...given], 'f64');
+        return w.call(this.compiled.computeWeights, [...places, z.length, ...given], 'f64');
       },
     };
   }
 
   /** base ← z, and z ← z − delta. */
-  depart(z: Float64Array, base: Float64Array, delta: Float64Array): Part {
+  saveAndStep(z: Float64Array, base: Float64Array, delta: Float64Array): Callee {
     return {
-      run: () => this.vectors.depart(z, base, delta),
-      write: w => w.call(this.compiled.depart, [z.byteOffset, base.byteOffset, delta.byteOffset, z.length]),
+      run: () => this.vectors.saveAndStep(z, base, delta),
+      write: w => w.call(this.compiled.saveAndStep, [z.byteOffset, base.byteOffset, delta.byteOffset, z.length]),
     };
   }
 
   /** z = base − s·delta; base may be z. Argument: s. */
-  advance(z: Float64Array, base: Float64Array, delta: Float64Array): Part {
+  axpy(z: Float64Array, base: Float64Array, delta: Float64Array): Callee {
     return {
-      run: s => this.vectors.advance(z, base, delta, s),
-      write: (w, [s]) => w.call(this.compiled.advance, [z.byteOffset, base.byteOffset, delta.byteOffset, z.length, s]),
+      run: s => this.vectors.axpy(z, base, delta, s),
+      write: (w, [s]) => w.call(this.compiled.axpy, [z.byteOffset, base.byteOffset, delta.byteOffset, z.length, s]),
     };
   }
 
-  copy(to: Float64Array, from: Float64Array): Part {
+  copy(to: Float64Array, from: Float64Array): Callee {
     return {
       run: () => this.vectors.copy(to, from),
       write: w => w.call(this.compiled.copy, [to.byteOffset, from.byteOffset, to.length]),

@@ -25,7 +25,7 @@ import {withoutDeclarations} from '../../lib/graph/declarations.js';
 import {pullback} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
 import {isOp, topological} from '../../lib/graph/node.js';
-import {lateScales, withLateScales} from '../../lib/graph/scales.js';
+import {factorOutScalars, withLateScales} from '../../lib/graph/factor-out-scalars.js';
 import {simplifyNodes} from '../../lib/graph/simplify.js';
 import {countWork} from '../../lib/graph/work.js';
 import {Choices, draws} from './choices.js';
@@ -83,7 +83,7 @@ describe('graph: late scales', () => {
   const expectSame = (outputs: readonly Node[], inputs: readonly Node<'input'>[], values: Float64Array[]): void => {
     const before = simplifyNodes(outputs, inputs);
     const expected = evaluate(before, inputs, values);
-    const found = evaluate(lateScales(before, inputs), inputs, values);
+    const found = evaluate(factorOutScalars(before, inputs), inputs, values);
     // Every value of the program bounds what rounding may leave of the last: 25 operations of a few digits each.
     const size =
       1
@@ -120,7 +120,7 @@ describe('graph: late scales', () => {
         const random = choices.random();
         const outputs = simplifyNodes(linearProgram(choices, [x, y, p], [h, m]), inputs);
         expectSame(outputs, inputs, vectors(inputs, random));
-        const [before, late] = [outputs, lateScales(outputs, inputs)].map(nodes => countWork(nodes));
+        const [before, late] = [outputs, factorOutScalars(outputs, inputs)].map(nodes => countWork(nodes));
         if (late < before) less++;
         if (late > before) more++;
         const graph = withLateScales({inputs, outputs: outputs.map((node, i) => ({name: `${i}`, node}))});
@@ -134,7 +134,7 @@ describe('graph: late scales', () => {
 
   it('difference what was scaled before it is scaled', () => {
     const force = mul(neg(scale(mul(x, everywhere(h)), 0.5)), p);
-    const [found] = lateScales([sub(shifted(force), force)]);
+    const [found] = factorOutScalars([sub(shifted(force), force)]);
     // x·p, its difference, and one product with h/2: three operations for each number, two for the scalar.
     expect(countWork([found])).to.be.at.most(3 * n + 2 + n);
     expect(topological([found]).filter(({op}) => op === 'unary')).to.have.length(0);
@@ -144,7 +144,7 @@ describe('graph: late scales', () => {
     const twice = mul(mul(x, y), y);
     // p + x y² + (x y) y + 0.5 x y² = p + 2.5 x y².
     const total = add(add(add(p, mul(x, mul(y, y))), twice), scale(twice, 0.5));
-    const [found] = lateScales(simplifyNodes([total]));
+    const [found] = factorOutScalars(simplifyNodes([total]));
     expect(countWork([found])).to.equal(4 * n);
     const values = [1.5, -2, 0.25].map(value => new Float64Array(n).fill(value));
     expect(evaluate([found], [x, y, p], values)[0][3]).to.equal(0.25 + 2.5 * 1.5 * 4);
@@ -154,7 +154,7 @@ describe('graph: late scales', () => {
     // The tension k(d + d³/2); its gradient k(1 + 1.5 d²) is d², a product, a sum and a product.
     const tension = mul(p, add(x, scale(mul(mul(x, x), x), 0.5)));
     const [cotangent] = pullback([tension], [x], [y]);
-    const [found] = lateScales(simplifyNodes([cotangent as Node]));
+    const [found] = factorOutScalars(simplifyNodes([cotangent as Node]));
     // (y·p)·(1 + 1.5x²) with y·p + 1.5·(y·p)·x²: one product more than factored.
     expect(countWork([found])).to.equal(5 * n);
   });
@@ -183,7 +183,7 @@ describe('graph: late scales', () => {
       ],
     ] as const) {
       const [a, b] = [scaled('a', [1, rows, inner]), scaled('b', [1, inner, columns])];
-      expect(products(lateScales([matMul(a.scaled, b.scaled)])), `${rows} ${inner} ${columns}`).to.deep.equal(
+      expect(products(factorOutScalars([matMul(a.scaled, b.scaled)])), `${rows} ${inner} ${columns}`).to.deep.equal(
         expected.map(shape => (shape.length === 0 ? [] : [1, ...shape])),
       );
     }
@@ -192,16 +192,16 @@ describe('graph: late scales', () => {
   it('leave parts that are put together where all have the same, zeros aside', () => {
     const [two, three] = [scale(x, 3), scale(y, 3)];
     const scales = (parts: readonly Node[]): number =>
-      topological(lateScales(simplifyNodes([concat(parts, 0)], [x, y]), [x, y])).filter(({op}) => op === 'binary')
+      topological(factorOutScalars(simplifyNodes([concat(parts, 0)], [x, y]), [x, y])).filter(({op}) => op === 'binary')
         .length;
     expect(scales([two, three])).to.equal(1);
     expect(scales([two, zeros([2]), three])).to.equal(1);
     expect(scales([two, scale(y, 4)])).to.equal(2);
-    const [found] = lateScales([concat([zeros([n]), neg(zeros([2]))], 0)]);
+    const [found] = factorOutScalars([concat([zeros([n]), neg(zeros([2]))], 0)]);
     expect([...evaluate([found], [], [])[0]].every(value => value === 0)).to.equal(true);
     const values = [2, 5].map(value => new Float64Array(n).fill(value));
     expect(
-      [...evaluate(lateScales([concat([two, zeros([1]), three], 0)]), [x, y], values)[0]].filter(
+      [...evaluate(factorOutScalars([concat([two, zeros([1]), three], 0)]), [x, y], values)[0]].filter(
         (_, i) => i === 0 || i === n || i === 2 * n,
       ),
     ).to.deep.equal([6, 0, 15]);
@@ -209,17 +209,17 @@ describe('graph: late scales', () => {
 
   it('keep a sign of its own only where nothing takes it', () => {
     const signs = (node: Node): number => topological([node]).filter(below => below.op === 'unary').length;
-    const [difference] = lateScales([neg(sub(x, y))]);
+    const [difference] = factorOutScalars([neg(sub(x, y))]);
     expect(signs(difference)).to.equal(0);
-    expect(signs(lateScales([mul(neg(x), neg(y))])[0])).to.equal(0);
-    expect(signs(lateScales([add(neg(x), scale(neg(y), 3))])[0])).to.equal(1);
-    expect(signs(lateScales([unary('sin', neg(x))])[0])).to.equal(2);
+    expect(signs(factorOutScalars([mul(neg(x), neg(y))])[0])).to.equal(0);
+    expect(signs(factorOutScalars([add(neg(x), scale(neg(y), 3))])[0])).to.equal(1);
+    expect(signs(factorOutScalars([unary('sin', neg(x))])[0])).to.equal(2);
   });
 
   it('do not push numbers out of their range', () => {
     const tiny = 2 ** -60;
     const small = scale(scale(scale(x, tiny), tiny), tiny);
-    const [cube] = lateScales([mul(small, mul(small, small))]);
+    const [cube] = factorOutScalars([mul(small, mul(small, small))]);
     const at = 2 ** 300;
     expect(evaluate([cube], [x], [new Float64Array(n).fill(at)])[0][0]).to.equal(2 ** 360);
   });
@@ -227,23 +227,23 @@ describe('graph: late scales', () => {
   it('leave a number added and taken away again: so one rounds', () => {
     const shift = everywhere(scalar(1.5 * 2 ** 52));
     const values = Float64Array.from({length: n}, (_, i) => 0.7 * i - 3.1);
-    const [rounded, lost] = lateScales(simplifyNodes([sub(add(x, shift), shift), sub(sub(add(x, y), y), x)], [x, y]), [
-      x,
-      y,
-    ]);
+    const [rounded, lost] = factorOutScalars(
+      simplifyNodes([sub(add(x, shift), shift), sub(sub(add(x, y), y), x)], [x, y]),
+      [x, y],
+    );
     expect([...evaluate([rounded], [x], [values])[0]]).to.deep.equal([...values].map(value => Math.round(value) + 0));
     // What an addition rounds away, here to halves, as compensated summation has it.
     expect(evaluate([lost], [x, y], [values, new Float64Array(n).fill(2 ** 52)])[0][1]).to.equal(-2.5 - values[1]);
   });
 
   it('leave a small part of a value to the small difference it was added to', () => {
-    const [found] = lateScales(simplifyNodes([add(sub(x, y), scale(y, 1e-9))], [x, y]), [x, y]);
+    const [found] = factorOutScalars(simplifyNodes([add(sub(x, y), scale(y, 1e-9))], [x, y]), [x, y]);
     const values = [1 + 2 ** -30, 1].map(value => new Float64Array(n).fill(value));
     expect(evaluate([found], [x, y], values)[0][0]).to.equal(2 ** -30 + 1e-9);
   });
 
   it('leave what is no number', () => {
-    const [found] = lateScales([add(sub(x, x), y)]);
+    const [found] = factorOutScalars([add(sub(x, x), y)]);
     expect(evaluate([found], [x, y], [new Float64Array(n).fill(NaN), new Float64Array(n)])[0][0]).to.be.NaN;
   });
 });
