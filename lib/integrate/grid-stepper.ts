@@ -10,30 +10,31 @@ const taken: TrialStep = {error: 0};
 
 export class GridStepper {
   private readonly controller: GridController;
-  private readonly attempts: AttemptLoop<TrialStep>;
+  private readonly attempts: AttemptLoop;
+  private readonly trial: Trial<TrialStep>;
 
   constructor(
     private readonly prepared: RunContext,
     private readonly stepper: Stepper,
   ) {
     this.controller = GridController.of(prepared);
-    const trial: Trial<TrialStep> = {
+    this.trial = {
       attempt(t, h) {
         const status = stepper.attempt(t, h);
         return status === 'completed' ? taken : status;
       },
     };
-    this.attempts = new AttemptLoop(this.controller, stepper.counters, trial);
+    this.attempts = new AttemptLoop(this.controller, stepper.counters);
   }
 
   /** Step n, from the stepper's state. The sentence of a failure is the stepper's `error`. */
   take(n: number): Status {
-    const {controller, attempts, stepper} = this;
+    const {controller, attempts, stepper, trial} = this;
     const {grid} = this.prepared.options;
     controller.moveTo(n);
     for (let t = grid.time(n); ;) {
-      const tried = attempts.next(t);
-      if ('failed' in tried) return this.fail(tried.failed, n);
+      const tried = attempts.next(t, trial);
+      if ('failed' in tried) return this.fail(tried.failed as Failure, n);
       t = tried.end;
       if (controller.accept()) return 'completed';
       stepper.record?.within.add(stepper.record.count - 1);

@@ -4,7 +4,6 @@
  */
 import {SingularMatrixError} from '../errors.js';
 import {throwIfAborted} from '../checks.js';
-import {toUserTime} from '../step/time-direction.js';
 import {StepRecord} from '../adjoint/record.js';
 import {noCounts} from './counters.js';
 import {RunFailure, captureFailure} from './run-failure.js';
@@ -15,9 +14,7 @@ import {knownSteps} from './history/plan.js';
 import type {BackwardTape, BackwardPolicy, Run} from './path.js';
 import type {RunContext} from './run-context.js';
 import {requireScaledRows} from './start.js';
-
-/** Progress is told at most this often, in milliseconds: faster is not seen, and costs. */
-const progressInterval = 100;
+import {drive} from './time-loop.js';
 
 /**
  * @param keeping for a derivative; undefined where none is wanted
@@ -33,18 +30,20 @@ export function run(prepared: RunContext, keeping?: BackwardPolicy): Run {
   compiled.inUse = true;
   compiled.expectedSteps = knownSteps(prepared.options);
   try {
-    return relieved(prepared, context => drive(storage === context.storage ? context : {...context, storage}, keeping));
+    return relieved(prepared, context =>
+      runOnce(storage === context.storage ? context : {...context, storage}, keeping),
+    );
   } finally {
     compiled.inUse = false;
   }
 }
 
-function drive(prepared: RunContext, keeping: BackwardPolicy | undefined): Run {
+function runOnce(prepared: RunContext, keeping: BackwardPolicy | undefined): Run {
   const begin = performance.now();
   const {
     compiled,
     redundancy,
-    options: {plan, poll, onProgress, signal, grid},
+    options: {plan, grid},
   } = prepared;
   keeping?.requireMemory?.(prepared);
   compiled.matrices.restorePivots(undefined);
@@ -52,23 +51,8 @@ function drive(prepared: RunContext, keeping: BackwardPolicy | undefined): Run {
     plan === undefined ? new GridLoop(prepared, keeping) : new HistoryLoop(prepared, plan, keeping),
   );
   if (loop instanceof RunFailure) return unstarted(prepared, loop, keeping, performance.now() - begin);
-  let told = begin;
-  for (;;) {
-    poll?.();
-    if (!loop.advance()) break;
-    if (onProgress === undefined) continue;
-    const now = performance.now();
-    if (now - told <= progressInterval && !loop.done) continue;
-    told = now;
-    onProgress({
-      t: toUserTime(grid, loop.t),
-      step: loop.acceptedSteps,
-      steps: Number.isFinite(grid.steps) ? grid.steps : undefined,
-    });
-    throwIfAborted(signal);
-  }
   // By name: V8 takes microseconds to spread an object.
-  const result = loop.result();
+  const result = drive(loop, prepared.options, begin);
   const {states, status, error, warnings, counters, completed, start, resumeState, tape} = result;
   const {times, events} = inUserTime(grid, result);
   return {

@@ -67,14 +67,25 @@ describe('integrate: control flow is written once', () => {
     expect(changed(change, is => is[0] !== 'completed')).to.have.members(named(...runs));
   });
 
-  it('the controller', () => {
-    const now = outcome({file: 'history/pid-controller.ts', from: 'Math.max(error,', to: 'Math.max(9*error,'});
+  /** Whether a change makes adaptive steps shorter in every way of running, and no others. */
+  const shortensAdaptiveSteps = (change: Change): void => {
+    const now = outcome(change);
     const all = Object.keys(usual).filter(name => !isLoss(name));
     const shorter = all.filter(name => !isMembers(name) && toldOf(now, name)[3] < toldOf(usual, name)[3]);
     expect(shorter).to.have.members(named('adaptive', 'explicit'));
     const more = all.filter(name => isMembers(name) && toldOf(now, name)[2] > toldOf(usual, name)[2]);
     expect(more).to.have.members(engines.flatMap(one => [`${one}, adaptive, members`, `${one}, explicit, members`]));
-  });
+  };
+
+  it('the controller', () =>
+    shortensAdaptiveSteps({file: 'history/pid-controller.ts', from: 'Math.max(error,', to: 'Math.max(9*error,'}));
+
+  it('what follows an accepted step', () =>
+    shortensAdaptiveSteps({
+      file: 'history/step-sequence.ts',
+      from: 'this.controller.accept(h,error)',
+      to: 'this.controller.accept(h,9*error)',
+    }));
 
   it('a pull: the solve with the Jacobian, the program of the step, and that of states within it', () => {
     const without = (from: string): string[] => {

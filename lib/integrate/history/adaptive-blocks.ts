@@ -18,9 +18,10 @@ import type {RunContext} from '../run-context.js';
 import type {AdaptiveParts, AdaptiveRoom} from './emit-adaptive.js';
 import {attemptsRoutine} from './emit-adaptive.js';
 import {errorCallee, setTolerances} from './error-estimate.js';
-import type {AdaptiveController} from './step-size-controller.js';
+import type {AttemptLoop} from './attempt-loop.js';
 import type {Plan} from './plan.js';
-import type {DenseOutput, SavedStep, Saver} from './saver.js';
+import type {DenseOutput, SavedStep} from './saver.js';
+import type {StepSequence} from './step-sequence.js';
 
 /** Nothing happens along these steps but attempts, which are all alike, and saved states. */
 export function isPlain(prepared: RunContext, plan: Plan): boolean {
@@ -70,14 +71,12 @@ function interpolationOf(executable: AttemptsExecutable): DenseOutput<SavedStep>
   };
 }
 
-/** Where a run stands whose steps are judged. */
+/** A run whose steps are judged. */
 interface Judged {
-  readonly pace: AdaptiveController;
-  readonly saver: Saver;
-  /** Transitions begun, and ends of steps that `saveAt` counts. */
+  readonly attempts: AttemptLoop;
+  readonly sequence: StepSequence;
+  /** Transitions begun. */
   count: number;
-  boundaries: number;
-  rejections: number;
 }
 
 /** Proposes, judges and saves the steps of a block. */
@@ -98,25 +97,21 @@ export class Judge {
     this.step = {t: 0, h: 0, end: 0, x: executable.buffer('x'), next: executable.buffer('next')};
   }
 
-  /** The first step of a block from time t on; false where there is none. */
-  begin(t: number, pace: AdaptiveController, saver: Saver, count: number, boundaries: number): boolean {
-    this.judged = {pace, saver, count, boundaries, rejections: 0};
-    this.control[controlIndex.t] = t;
+  /**
+   * The first step of a block; false where there is none.
+   * @param count transitions begun before
+   */
+  begin(attempts: AttemptLoop, sequence: StepSequence, count: number): boolean {
+    this.judged = {attempts, sequence, count};
+    this.control[controlIndex.t] = sequence.t;
     return this.propose(this.judged);
   }
 
-  /** Refused attempts since then. */
-  get rejections(): number {
-    return this.judged?.rejections ?? 0;
-  }
-
   /** The next step of a run; false where there is none. */
-  private propose({pace}: Judged): boolean {
+  private propose({attempts, sequence}: Judged): boolean {
     const {control} = this;
-    const t = control[controlIndex.t];
-    if (pace.done(t) || pace.usedUpSteps) return false;
-    const proposal = pace.propose(t);
-    if (proposal === undefined) return false;
+    const proposal = attempts.propose(sequence.t);
+    if (typeof proposal === 'string') return false;
     control[controlIndex.h] = proposal.h;
     control[controlIndex.stop] = proposal.end;
     return true;
@@ -125,21 +120,19 @@ export class Judge {
   readonly part: Callee = hostFunction(error => {
     const {judged, control, step, interpolation} = this;
     if (judged === undefined) return 0;
-    const {pace, saver} = judged;
-    const t = control[controlIndex.t];
+    const {attempts, sequence} = judged;
+    const {t} = sequence;
     const h = control[controlIndex.h];
     if (error <= 1) {
       const end = control[controlIndex.stop];
       step.t = t;
       step.h = h;
       step.end = end;
-      saver.within(step, interpolation, ++judged.count);
-      pace.accept(h, error);
-      saver.boundary(++judged.boundaries, end, step.next, judged.count);
+      sequence.append(step, interpolation, ++judged.count);
+      sequence.accept(h, error, step.next, judged.count);
       control[controlIndex.t] = end;
     } else {
-      pace.reject(t, h, error);
-      judged.rejections++;
+      attempts.reject(t, h, error, 'error');
     }
     return this.propose(judged) ? 1 : 0;
   });
@@ -213,31 +206,18 @@ export class AdaptiveBlocks {
     return this.control[controlIndex[name]];
   }
 
-  /** Refused attempts of the last block. */
-  get rejections(): number {
-    return this.judge.rejections;
-  }
-
   private set(name: BlockNumber, value: number): void {
     this.control[controlIndex[name]] = value;
   }
 
   /**
-   * Attempts from a state at time t on. What they came to lies here afterwards.
-   * @param saver saves what is asked for
+   * Attempts from the present state on. What they came to lies here afterwards.
    * @param count transitions begun before
    * @returns how many there were; 0 where the next one is to be taken by itself
    */
-  take(
-    t: number,
-    state: Float64Array,
-    boundaries: number,
-    pace: AdaptiveController,
-    saver: Saver,
-    count: number,
-  ): number {
+  take(state: Float64Array, attempts: AttemptLoop, sequence: StepSequence, count: number): number {
     const {x, room, limit, judge} = this;
-    if (!judge.begin(t, pace, saver, count, boundaries)) return 0;
+    if (!judge.begin(attempts, sequence, count)) return 0;
     x.set(state);
     this.set('mostAttempts', Math.min(limit.maxSteps, room));
     return limit.time(() => {

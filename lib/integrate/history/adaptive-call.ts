@@ -11,16 +11,19 @@ import type {BlockNumber} from '../../step/adaptive-block-layout.js';
 import {controlSize, controlIndex} from '../../step/adaptive-block-layout.js';
 import {parameterCotangent} from '../../step/parameter-names.js';
 import {rowHeaderSize} from '../../step/block-layout.js';
+import {noCounts} from '../counters.js';
 import type {DeferredCall, MemoryArena, RunCall} from '../run-call.js';
 import {clear, parameterList} from '../run-call.js';
 import type {RunContext} from '../run-context.js';
 import {startCall} from '../start-call.js';
+import {AttemptLoop} from './attempt-loop.js';
 import {isPlain, Judge, partsOfAttempts} from './adaptive-blocks.js';
 import {attemptsRoutine} from './emit-adaptive.js';
 import {errorCallee, setTolerances} from './error-estimate.js';
 import {AdaptiveController} from './step-size-controller.js';
 import {stopsOf} from './plan.js';
 import {Saver} from './saver.js';
+import {StepSequence} from './step-sequence.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
@@ -130,8 +133,9 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
         };
         const saver = new Saver(saving, size, places, states);
         saver.start(grid.t0, begin.next);
-        const pace = new AdaptiveController(control, power, false, grid.dt, plan.end, plan.most, stops);
-        if (!judge.begin(grid.t0, pace, saver, 0, 0)) return false;
+        const controller = new AdaptiveController(control, power, false, grid.dt, plan.end, plan.most, stops);
+        const sequence = new StepSequence(controller, saver, grid.t0);
+        if (!judge.begin(new AttemptLoop(controller, noCounts()), sequence, 0)) return false;
         set('mostAttempts', capacity);
         attempts();
         // The state at the end follows the rows.

@@ -1,20 +1,25 @@
-/** Tries steps until one is accepted; rejected ones are counted by cause. */
+/**
+ * Attempts at the steps of a run: proposed by its controller, and counted by cause where they are rejected. A run by
+ * itself tries until an attempt is accepted (`next`); blocks of steps and lanes propose and reject one at a time.
+ */
 import type {Counters, Failure, Status} from '../counters.js';
-import type {StepSizeController} from './step-size-controller.js';
+import type {Proposal, RunController} from './step-size-controller.js';
+
+/** Why there is no further attempt: the end is reached, or it cannot be. */
+export type Ended = 'completed' | 'too-many-steps' | 'step-too-small';
 
 /** A step that was taken, and its error as a share of the tolerance: 0 where none is estimated. */
 export interface TrialStep {
   readonly error: number;
 }
 
-export interface AcceptedStep<Step extends TrialStep> {
+export interface AcceptedAttempt<Step extends TrialStep> extends Proposal {
   readonly step: Step;
-  readonly h: number;
-  readonly end: number;
 }
 
+/** None of the attempts from here was accepted, or there was none. */
 export interface FailedAttempt {
-  readonly failed: Failure;
+  readonly failed: Failure | Ended;
   readonly h: number;
 }
 
@@ -28,27 +33,47 @@ export interface Trial<Step extends TrialStep> {
   attempt(t: number, h: number, end: number, isFirst: boolean, isUncertain: boolean): Step | Status;
 }
 
-export class AttemptLoop<Step extends TrialStep> {
+export class AttemptLoop {
   constructor(
-    private readonly controller: StepSizeController,
+    private readonly controller: RunController,
     private readonly counters: Counters,
-    private readonly trial: Trial<Step>,
   ) {}
 
-  /** The next step from time t. */
-  next(t: number): AcceptedStep<Step> | FailedAttempt {
-    const {controller, counters, trial} = this;
+  /** The next step to try from time t, or why there is none. */
+  propose(t: number): Proposal | Ended {
+    const {controller} = this;
+    if (controller.done(t)) return 'completed';
+    if (controller.exhausted) return 'too-many-steps';
+    return controller.propose(t) ?? 'step-too-small';
+  }
+
+  /**
+   * Counts a rejected attempt.
+   * @param error Infinity where the step failed
+   * @returns the status that ends the run; undefined where another attempt follows
+   */
+  reject(t: number, h: number, error: number, cause: Failure | 'error'): Failure | undefined {
+    const {controller, counters} = this;
+    counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
+    const failed = controller.reject(t, h, error, cause);
+    if (failed === undefined) counters.rejectedSteps++;
+    return failed;
+  }
+
+  /** Tries steps from time t until one is accepted. */
+  next<Step extends TrialStep>(t: number, trial: Trial<Step>): AcceptedAttempt<Step> | FailedAttempt {
+    const {controller} = this;
     for (let isUncertain = controller.first; ; isUncertain = true) {
-      const proposal = controller.propose(t);
-      if (proposal === undefined) return {failed: 'step-too-small', h: controller.length};
+      const proposal = this.propose(t);
+      if (typeof proposal === 'string') return {failed: proposal, h: controller.length};
       const {h, end} = proposal;
       const step = trial.attempt(t, h, end, controller.first, isUncertain);
       if (typeof step !== 'string' && step.error <= 1) return {step, h, end};
-      const [cause, error] = typeof step === 'string' ? [step as Failure, Infinity] : (['error', step.error] as const);
-      counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
-      const failed = controller.reject(t, h, error, cause);
+      const failed =
+        typeof step === 'string'
+          ? this.reject(t, h, Infinity, step as Failure)
+          : this.reject(t, h, step.error, 'error');
       if (failed !== undefined) return {failed, h};
-      counters.rejectedSteps++;
     }
   }
 }

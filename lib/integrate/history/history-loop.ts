@@ -18,11 +18,12 @@ import type {ResumeState} from '../run-state.js';
 import type {Counters, Failure, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
 import {unjudged} from '../algebraic.js';
-import {ErrorEstimate, type EstimatedSteps} from './error-estimate.js';
+import {ErrorEstimate} from './error-estimate.js';
 import type {CompletedStep} from './integrator.js';
 import {Integrator} from './integrator.js';
 import {LoopEvents, type EventfulLoop} from './loop-events.js';
-import type {StepSizeController} from './step-size-controller.js';
+import {StepSequence, type StepEnd} from './step-sequence.js';
+import type {RunController} from './step-size-controller.js';
 import {AdaptiveController, GridController, minStep} from './step-size-controller.js';
 import type {Plan} from './plan.js';
 import {evaluationsOfFirst, firstStep} from './first-step.js';
@@ -59,10 +60,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   readonly log: EventLog;
   /** Made with the first transition: the start may be made anew before that. */
   private cachedRecorder: BackwardRecorder | undefined;
-  readonly controller: StepSizeController;
-  t: number;
-  /** Ends of steps that `saveAt` counts. */
-  acceptedSteps = 0;
+  readonly controller: RunController;
+  readonly sequence: StepSequence;
   status: Status = 'completed';
   error: StiffgradError | undefined;
   private readonly events: readonly PlannedEvent[];
@@ -78,7 +77,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   private readonly nonSmoothTimes: Float64Array;
   private nextNonSmooth = 0;
   private readonly trial: IntegratorTrial;
-  private readonly attempts: AttemptLoop<EstimatedSteps>;
+  private readonly attempts: AttemptLoop;
   /** null before it was looked for. */
   private blocks: AdaptiveBlocks | undefined | null = null;
   private readonly adaptive: boolean;
@@ -119,7 +118,6 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.saver = new Saver(plan.saving, traced.state.size, this.history);
     const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.inputs.x.size);
     this.log = new EventLog(plan.events, own, traced);
-    this.t = grid.t0;
     const implicit = prepared.compiled.implicit;
     let estimate: ErrorEstimate | undefined;
     if (plan.absolute !== undefined) {
@@ -135,7 +133,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
         plan.control,
         estimate.power,
         implicit,
-        this.firstLength(plan),
+        this.firstLength(plan, grid.t0),
         plan.end,
         plan.most,
         stopsOf(plan),
@@ -146,7 +144,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     }
     this.adaptive = estimate !== undefined;
     this.trial = new IntegratorTrial(this.integrator, estimate, (t, h) => this.startAgain(t, h));
-    this.attempts = new AttemptLoop(this.controller, this.counters, this.trial);
+    this.attempts = new AttemptLoop(this.controller, this.counters);
+    this.sequence = new StepSequence(this.controller, this.saver, grid.t0, () => this.presentEnd());
     this.eventHandler = new LoopEvents(this, plan.events);
     this.adjustStart();
     this.resume(plan.resume);
@@ -154,8 +153,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   }
 
   /** The length of the first adaptive step: as given, or chosen by the motion. */
-  private firstLength({control, absolute, end, resume}: Plan): number {
-    const {prepared, integrator, t} = this;
+  private firstLength({control, absolute, end, resume}: Plan, t: number): number {
+    const {prepared, integrator} = this;
     const {dt} = prepared.options.grid;
     if (control.first !== 'auto' || absolute === undefined || resume?.pace !== undefined) return dt;
     const length = firstStep(integrator, t, absolute, control, prepared.traced.order, end);
@@ -173,8 +172,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   /** A run that goes on remembers what the one before it did. */
   private resume(resume: Plan['resume']): void {
     if (resume === undefined) return;
-    if (resume.pace !== undefined && this.controller instanceof AdaptiveController)
-      this.controller.memory = resume.pace;
+    this.controller.restore(resume);
     if (resume.newton !== undefined) this.integrator.stepper.warmStart = resume.newton;
     this.eventHandler.goOn(resume);
   }
@@ -186,10 +184,17 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       t,
       x: integrator.state.slice(),
       ...eventHandler.standing,
-      pace: controller instanceof AdaptiveController ? controller.memory : undefined,
+      ...controller.snapshot(t),
       newton: integrator.stepper.warmStart,
-      grid: controller instanceof GridController ? controller.gridPlaceAt(t) : undefined,
     };
+  }
+
+  get t(): number {
+    return this.sequence.t;
+  }
+
+  get acceptedSteps(): number {
+    return this.sequence.acceptedSteps;
   }
 
   get done(): boolean {
@@ -230,7 +235,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
 
   /** One more step, and the events in it; false where the run is over. */
   private step(): boolean {
-    const {controller, t} = this;
+    const {controller, sequence, integrator, t} = this;
     // Without a gradient to come, little is kept of the way.
     if (this.keeping === undefined && this.count > maxUnusedHistory) this.history.clear();
     if (this.status !== 'completed') return false;
@@ -239,14 +244,12 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       this.finishRun();
       return false;
     }
-    if (controller instanceof AdaptiveController && this.takeBlock(controller)) return true;
-    if (controller instanceof AdaptiveController && controller.usedUpSteps)
-      return this.fail('too-many-steps', t, controller.length);
-    this.trial.begin(this.currentState ?? this.integrator.state.slice());
-    const tried = this.attempts.next(t);
+    if (this.adaptive && this.takeBlock()) return true;
+    this.trial.begin(this.currentState ?? integrator.state.slice());
+    const tried = this.attempts.next(t, this.trial);
     if ('failed' in tried) {
       this.trial.restore();
-      return this.fail(tried.failed, t, tried.h);
+      return this.fail(tried.failed as Failure | 'too-many-steps', t, tried.h);
     }
     if (this.stiffness !== undefined) this.stiffnessWatch.note(this.stiffness[0], t);
     const {steps, error} = tried.step;
@@ -256,15 +259,15 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       if (this.status !== 'completed') return false;
       if (cut) return true;
       this.commit(step);
-      if (i === steps.length - 1 && controller.accept(tried.h, error)) this.boundary();
+      if (i === steps.length - 1) sequence.accept(tried.h, error, integrator.state, this.count);
     }
     if (this.restarts.has(this.t)) this.restart();
     return true;
   }
 
   /** Steps in a block, where there is one; false where none was attempted. */
-  private takeBlock(pace: AdaptiveController): boolean {
-    const {prepared, plan, integrator, saver, counters, history, count, t, stiffness, stiffnessWatch} = this;
+  private takeBlock(): boolean {
+    const {prepared, plan, integrator, counters, history, count, stiffness, stiffnessWatch} = this;
     const {compiled, traced} = prepared;
     if (this.blocks === null && compiled.attempts++ >= AdaptiveBlocks.after)
       this.blocks = AdaptiveBlocks.of(prepared, plan);
@@ -276,22 +279,18 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       || (this.keeping !== undefined && this.recorder?.batchFrom === undefined)
     )
       return false;
-    const attempts = blocks.take(t, this.currentState ?? integrator.state, this.acceptedSteps, pace, saver, count);
+    const attempts = blocks.take(this.currentState ?? integrator.state, this.attempts, this.sequence, count);
     if (attempts === 0) return false;
-    const [rows, {rejections}] = [blocks.get('rows'), blocks];
+    const rows = blocks.get('rows');
     const {start, update} = traced.evaluations;
     counters.evaluations += attempts * (start + update);
-    counters.rejectedSteps += rejections;
-    if (rejections > 0) counters.failures.error = (counters.failures.error ?? 0) + rejections;
     if (rows === 0) return true;
     const {width} = blocks;
     if (stiffness !== undefined)
       for (let k = 0; k < rows; k++) stiffnessWatch.note(blocks.stiffness[k], blocks.rows[k * width]);
     this.recordBlock(count, rows, blocks.rows, width);
     for (let k = 0; k < rows; k++) history.append(blocks.rows[k * width], blocks.rows[k * width + 1]);
-    this.t = blocks.get('t');
     this.stepCount += rows;
-    this.acceptedSteps += rows;
     integrator.left();
     integrator.state.set(blocks.x);
     this.currentState = undefined;
@@ -351,7 +350,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
    * which it touches.
    */
   commit(step: CompletedStep, event?: number, least = 0): void {
-    const {history, saver, integrator, eventTime, count} = this;
+    const {history, sequence, integrator, eventTime, count} = this;
     this.warnIfStretched(step, count);
     history.append(step.t, step.h);
     if (eventTime !== undefined) history.startsAtEvent.set(count, eventTime);
@@ -368,9 +367,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     integrator.left();
     integrator.state.set(step.next);
     this.currentState = step.next;
-    this.t = step.end;
     this.contacts.at(step.end);
-    saver.within(step, integrator, this.count, event !== undefined);
+    sequence.append(step, integrator, this.count, event !== undefined);
     const contradictionError =
       this.prepared.redundancy.regularization > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
     if (contradictionError !== undefined) [this.status, this.error] = ['singular', contradictionError];
@@ -425,18 +423,14 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     ));
   }
 
-  boundary(): void {
-    const {adaptive, controller, t, keeping} = this;
+  private presentEnd(): StepEnd {
+    const {adaptive, controller, t, keeping, eventTime} = this;
     // Of the grid's times and the end's, an event changes the state, and not the time.
-    const constant = this.eventTime !== undefined && (!adaptive || controller.done(t));
-    this.saver.boundary(
-      ++this.acceptedSteps,
-      t,
-      this.integrator.state,
-      this.count,
-      constant ? undefined : this.eventTime,
-      constant && keeping !== undefined && this.status === 'completed',
-    );
+    const constant = eventTime !== undefined && (!adaptive || controller.done(t));
+    return {
+      eventTime: constant ? undefined : eventTime,
+      later: constant && keeping !== undefined && this.status === 'completed',
+    };
   }
 
   /**

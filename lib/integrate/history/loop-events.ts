@@ -9,7 +9,8 @@ import type {Counters, Failure, Status} from '../counters.js';
 import type {ResumeState} from '../run-state.js';
 import type {Integrator, CompletedStep} from './integrator.js';
 import {locate, type Located} from './locate.js';
-import type {StepSizeController} from './step-size-controller.js';
+import type {StepSequence} from './step-sequence.js';
+import type {RunController} from './step-size-controller.js';
 import {minStep} from './step-size-controller.js';
 import type {PlannedEvent} from './plan.js';
 import type {EventLog} from './records.js';
@@ -40,7 +41,9 @@ export interface EventfulLoop {
   readonly saver: Saver;
   readonly log: EventLog;
   readonly counters: Counters;
-  readonly controller: StepSizeController;
+  readonly controller: RunController;
+  /** The steps that are part of the run. */
+  readonly sequence: StepSequence;
   /** Length of the first step. */
   readonly dt: number;
   readonly t: number;
@@ -55,8 +58,6 @@ export interface EventfulLoop {
   /** A step becomes part of the step history; with an event, its end is that event's time. */
   commit(step: CompletedStep, event?: number, least?: number): void;
   jump(event: number, before: Float64Array): void;
-  /** The end of a step that `saveAt` counts. */
-  boundary(): void;
   fail(status: Failure, t: number, h: number): false;
 }
 
@@ -306,7 +307,7 @@ export class LoopEvents {
 
   /** A step that ends at an event, and everything that happens there. */
   private end({step, crossing: {event, rising, least, jumps}, watch}: Cut, whole: number): void {
-    const {integrator, controller} = this.loop;
+    const {integrator, sequence} = this.loop;
     const noted = this.note(
       watch.found.filter(({event: other}) => other !== event),
       step,
@@ -320,7 +321,7 @@ export class LoopEvents {
     this.sides = watch.sides;
     const isRising = (other: number): boolean => (other === event ? rising : this.rates[other] > 0);
     this.happen(queue, first, noted, jumps ? event : undefined, isRising);
-    if (this.loop.status === 'completed' && controller.interrupt(this.loop.t)) this.loop.boundary();
+    if (this.loop.status === 'completed') sequence.interrupt(integrator.state, this.loop.count);
     if (this.loop.status === 'event')
       this.loop.saver.finish(this.loop.t, integrator.state, this.loop.count, true, this.loop.eventTime);
   }

@@ -2,10 +2,9 @@
 import type {Failure} from '../counters.js';
 import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
-import type {GridPlace} from '../run-state.js';
+import type {ResumeState} from '../run-state.js';
 import type {RunContext} from '../run-context.js';
 import type {StepControl} from '../control.js';
-import type {ControllerState} from './pid-controller.js';
 import {PidController} from './pid-controller.js';
 
 /** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5). */
@@ -17,9 +16,12 @@ export interface Proposal {
   readonly end: number;
 }
 
-export interface StepSizeController {
+/** Controls the steps of a run: where the next one ends, and what follows one that was accepted or rejected. */
+export interface RunController {
   /** The run has reached its end. */
   done(t: number): boolean;
+  /** All steps that the run may take are taken, and its end is not reached. */
+  readonly exhausted: boolean;
   /** undefined where the step would be too short. */
   propose(t: number): Proposal | undefined;
   /** After a step; whether its end is one that `saveAt` counts. */
@@ -37,6 +39,10 @@ export interface StepSizeController {
   readonly length: number;
   /** There is no step before that the next one would be like: the start, or what follows an event. */
   readonly first: boolean;
+  /** What another run takes over that goes on from time t. */
+  snapshot(t: number): Pick<ResumeState, 'grid' | 'pace'>;
+  /** Goes on as the run did that left this. */
+  restore(left: Pick<ResumeState, 'grid' | 'pace'>): void;
 }
 
 /** A difference of two times this close is their rounding. */
@@ -54,9 +60,10 @@ interface StepPart extends Proposal {
   readonly depth: number;
 }
 
-export class GridController implements StepSizeController {
+export class GridController implements RunController {
   readonly length: number;
   readonly first = false;
+  readonly exhausted = false;
   private step = 0;
   /** Parts of the grid's step that remain once it was halved, the next one last. */
   private readonly parts: StepPart[] = [];
@@ -82,9 +89,14 @@ export class GridController implements StepSizeController {
     this.atGridTime = true;
   }
 
-  /** The grid index of the present time; undefined between grid times, where an event may end the run. */
-  gridPlaceAt(t: number): GridPlace | undefined {
-    return this.atGridTime && this.grid.time(this.step) === t ? placeOf(this.grid, this.step) : undefined;
+  /** The place on the grid; there is none between grid times, where an event may end the run. */
+  snapshot(t: number): Pick<ResumeState, 'grid'> {
+    const {grid, step} = this;
+    return {grid: this.atGridTime && grid.time(step) === t ? placeOf(grid, step) : undefined};
+  }
+
+  restore(): void {
+    // The grid of a run that goes on begins with its place (readGrid).
   }
 
   done(): boolean {
@@ -140,7 +152,7 @@ const minRelativeStep = Number.EPSILON ** 2;
  */
 const pathResolution = 2 ** -36;
 
-export class AdaptiveController implements StepSizeController {
+export class AdaptiveController implements RunController {
   private readonly pid: PidController;
   /** With `revisits`: ends of refused steps after the present time, descending. */
   private rejectedEnds: readonly number[] = [];
@@ -174,16 +186,18 @@ export class AdaptiveController implements StepSizeController {
     return this.pid.state.lastError === undefined;
   }
 
-  get memory(): ControllerState {
+  snapshot(): Pick<ResumeState, 'pace'> {
     const {
       rejectedEnds,
       pid: {state},
     } = this;
-    return rejectedEnds.length === 0 ? state : {...state, refused: rejectedEnds};
+    return {pace: rejectedEnds.length === 0 ? state : {...state, refused: rejectedEnds}};
   }
 
-  set memory({refused = [], ...memory}: ControllerState) {
-    this.pid.state = memory;
+  restore({pace}: Pick<ResumeState, 'pace'>): void {
+    if (pace === undefined) return;
+    const {refused = [], ...state} = pace;
+    this.pid.state = state;
     this.rejectedEnds = refused;
   }
 
@@ -191,8 +205,7 @@ export class AdaptiveController implements StepSizeController {
     return this.end === undefined ? this.taken >= this.most : t >= this.end;
   }
 
-  /** Accepted steps are used up before the end is reached. */
-  get usedUpSteps(): boolean {
+  get exhausted(): boolean {
     return this.end !== undefined && this.taken >= this.most;
   }
 

@@ -4,13 +4,15 @@
  */
 import {StepRecord} from '../../adjoint/record.js';
 import type {StiffgradError} from '../../errors.js';
-import type {Counters, Status} from '../counters.js';
+import type {Counters, Failure, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
 import {stepError} from '../../step/failed-step.js';
 import {RunFailure, stepSizeError} from '../run-failure.js';
 import {errorRatio} from '../history/error-estimate.js';
 import {evaluationsOfFirst} from '../history/first-step.js';
-import type {StepSizeController, Proposal} from '../history/step-size-controller.js';
+import {AttemptLoop} from '../history/attempt-loop.js';
+import {StepSequence} from '../history/step-sequence.js';
+import type {RunController, Proposal} from '../history/step-size-controller.js';
 import {AdaptiveController, GridController} from '../history/step-size-controller.js';
 import type {Plan} from '../history/plan.js';
 import {StiffnessWatch} from '../history/stiffness.js';
@@ -47,13 +49,14 @@ export class LaneMember {
     },
   };
 
-  t: number;
   taken = 0;
   status: Status = 'completed';
   error: StiffgradError | undefined;
   /** The present step. */
   private proposal: Proposal = {h: 0, end: 0};
-  private readonly pace: StepSizeController;
+  private readonly controller: RunController;
+  private readonly attempts: AttemptLoop;
+  private readonly sequence: StepSequence;
   private readonly stiff: StiffnessWatch;
   private readonly plan: Plan;
   private over = false;
@@ -74,11 +77,10 @@ export class LaneMember {
     } = prepared;
     if (plan === undefined) throw new Error('a member in lanes has a plan');
     this.plan = plan;
-    this.t = grid.t0;
     this.stiff = new StiffnessWatch(traced);
-    this.pace =
+    this.controller =
       plan.absolute === undefined
-        ? new GridController(grid, false)
+        ? GridController.of(prepared)
         : new AdaptiveController(
             plan.control,
             traced.errorInfo?.errorOrder ?? traced.order + 1,
@@ -95,6 +97,8 @@ export class LaneMember {
         saved.after.push(after);
       },
     });
+    this.attempts = new AttemptLoop(this.controller, this.counters);
+    this.sequence = new StepSequence(this.controller, this.saver, grid.t0);
     this.begins = !(start instanceof RunFailure);
     if (start instanceof RunFailure) {
       ({status: this.status, error: this.error} = start);
@@ -107,49 +111,49 @@ export class LaneMember {
     this.counters.evaluations += atStart + update + (isSought ? evaluationsOfFirst : 0);
   }
 
+  /** The present time, by the clock. */
+  get t(): number {
+    return this.sequence.t;
+  }
+
   /** The next step; undefined where the run is over. */
   propose(state: Float64Array): Proposal | undefined {
     if (this.over) return undefined;
-    const {pace, t} = this;
-    if (pace.done(t)) {
-      this.saver.finish(t, state, this.taken);
-      return this.end();
-    }
-    if (pace instanceof AdaptiveController && pace.usedUpSteps) return this.fail('too-many-steps', pace.length);
-    const next = pace.propose(t);
-    if (next === undefined) return this.fail('step-too-small', pace.length);
-    return (this.proposal = next);
+    const {attempts, t} = this;
+    const proposal = attempts.propose(t);
+    if (typeof proposal !== 'string') return (this.proposal = proposal);
+    this.over = true;
+    if (proposal === 'completed') this.saver.finish(t, state, this.taken);
+    else this.fail(proposal);
+    return undefined;
   }
 
   /** After the step in the member's lane: whether it was good. It is then part of the run, and the state is its end. */
   judge(rows: LaneRows): boolean {
-    const {plan, pace, counters, prepared, proposal} = this;
+    const {plan, attempts, sequence, counters, prepared, proposal, t} = this;
     const {x, next} = rows;
     const {start, update} = prepared.traced.evaluations;
     counters.evaluations += start + update;
     const finite = next.every(Number.isFinite);
-    let error = 0;
+    let error = finite ? 0 : Infinity;
     if (finite && plan.absolute !== undefined && rows.error !== undefined)
       error = errorRatio(rows.error, 1, x, next, plan.absolute, plan.control, prepared.traced.errorInfo?.errorMask);
-    if (!finite || !(error <= 1)) {
-      const cause = finite ? 'error' : 'not-finite';
-      counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
-      if (pace.reject(this.t, proposal.h, finite ? error : Infinity, cause) === undefined) counters.rejectedSteps++;
-      else this.failAt(next);
+    const {h, end} = proposal;
+    if (!(error <= 1)) {
+      const failed = attempts.reject(t, h, error, finite ? 'error' : 'not-finite');
+      if (failed !== undefined) this.failAt(failed, next);
       return false;
     }
-    const {h, end} = proposal;
-    if (rows.stiffness !== undefined) this.stiff.note(rows.stiffness[0], this.t);
+    if (rows.stiffness !== undefined) this.stiff.note(rows.stiffness[0], t);
     this.taken++;
-    this.saver.within({t: this.t, h, end, x, next}, this.interpolation, this.taken);
-    this.t = end;
-    if (pace.accept(h, error)) this.saver.boundary(this.taken, end, next, this.taken);
+    sequence.append({t, h, end, x, next}, this.interpolation, this.taken);
+    sequence.accept(h, error, next, this.taken);
     return true;
   }
 
   /** @param state where it ended */
   result(state: Float64Array, milliseconds: number): Run {
-    const {saver, counters, pace, stiff, prepared, t} = this;
+    const {saver, counters, controller, stiff, prepared, t} = this;
     counters.steps = this.taken;
     const begun = new StepRecord(prepared.initialValues.length, 0, 1);
     begun.append(prepared.t0, prepared.h0, prepared.initialValues, undefined);
@@ -164,41 +168,28 @@ export class LaneMember {
       completed: this.taken,
       start: begun,
       redundancy: prepared.redundancy,
-      resumeState: this.begins
-        ? {
-            t,
-            x: state,
-            settled: [],
-            jumped: [],
-            pace: pace instanceof AdaptiveController ? pace.memory : undefined,
-            grid: pace instanceof GridController ? pace.gridPlaceAt(t) : undefined,
-          }
-        : undefined,
+      resumeState: this.begins ? {t, x: state, settled: [], jumped: [], ...controller.snapshot(t)} : undefined,
     };
   }
 
-  private end(): undefined {
-    this.over = true;
-    return undefined;
-  }
-
-  private fail(status: 'too-many-steps' | 'step-too-small', h: number): undefined {
+  private fail(status: 'too-many-steps' | 'step-too-small'): void {
+    const {prepared, t, controller, counters, stiff} = this;
     this.status = status;
-    this.error = stepSizeError(this.prepared, status, this.t, h, this.counters, this.stiff.sentence);
-    return this.end();
+    this.error = stepSizeError(prepared, status, t, controller.length, counters, stiff.sentence);
   }
 
   /** A step of the grid whose end is not finite. */
-  private failAt(next: Float64Array): void {
+  private failAt(status: Failure, next: Float64Array): void {
     const {
       prepared: {traced, options},
       t,
       taken,
       proposal: {h},
     } = this;
-    this.status = 'not-finite';
+    this.over = true;
+    this.status = status;
     this.error = stepError({
-      status: 'not-finite',
+      status,
       step: taken,
       t,
       h,
@@ -211,6 +202,5 @@ export class LaneMember {
         .map(row => ({name: traced.state.rowName(row), residual: next[row]})),
       layout: traced.state,
     });
-    this.end();
   }
 }

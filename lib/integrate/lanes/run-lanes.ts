@@ -18,6 +18,7 @@ import {RunFailure, captureFailure} from '../run-failure.js';
 import type {Run} from '../path.js';
 import type {RunContext} from '../run-context.js';
 import {startRun} from '../start.js';
+import {drive, type TimeLoop} from '../time-loop.js';
 import {LaneMember, type LaneRows} from './lane-member.js';
 
 export interface LaneRuns {
@@ -38,47 +39,54 @@ export function runLanes(
   memory: number | undefined,
   inMember: (error: unknown, member: number) => unknown,
 ): LaneRuns {
-  const begin = performance.now();
-  const loop = new LaneLoop(step, members, memory, inMember);
-  // Parameters of the members' own stay where they are until all lanes are done with them.
-  const size = step.perMember.size > 0 ? step.lanes : members.length;
-  for (let from = 0; from < members.length; from += size) loop.run(from, Math.min(from + size, members.length));
-  const each = (performance.now() - begin) / members.length;
-  const runs = loop.done.map(({member, end}) => member.result(end, each));
-  const {record} = loop;
-  if (record === undefined) return {runs};
-  step.compiled.expectedTransitions = record.count;
-  const paths = loop.done.map(({member: {saved, taken}, end}, i) => ({
-    count: taken,
-    saved,
-    end,
-    start: runs[i].start,
-  }));
-  return {runs, ways: {record, paths}};
+  return drive(new LaneLoop(step, members, memory, inMember), members[0].options);
 }
 
 /** Share of a step's length that moves no state by more than rounding. */
 const almostNothing = Number.EPSILON;
 
-interface Done {
+interface Finished {
   readonly member: LaneMember;
   readonly end: Float64Array;
 }
 
-class LaneLoop {
-  readonly done: Done[];
-  readonly record: LaneRecord | undefined;
+/** Members that run at a time. Where these are more than lanes, a lane whose member has finished takes the next one. */
+interface Round {
+  readonly from: number;
+  readonly to: number;
+  /** The member to begin next. */
+  next: number;
+  /** The whole states that they begin with. */
+  readonly starts: readonly (Float64Array | RunFailure)[];
+  /** Members of each lane, in their order. */
+  readonly order: readonly number[][];
+  readonly values: Parameters<typeof loadParameters>[1];
+  /** Steps recorded before. */
+  readonly firstRow: number;
+}
+
+class LaneLoop implements TimeLoop<LaneRuns> {
+  private readonly begin = performance.now();
+  private readonly finished: Finished[];
+  private readonly record: LaneRecord | undefined;
   private readonly forward;
   private readonly update: () => void;
   private readonly rows: readonly LaneRows[];
   private readonly inside: Float64Array | undefined;
   private readonly x: Float64Array;
-  private readonly t: Float64Array;
-  private readonly h: Float64Array;
+  /** Times and lengths of the lanes' steps. */
+  private readonly times: Float64Array;
+  private readonly lengths: Float64Array;
   private readonly layers: Float64Array | undefined;
   private dense: DenseLanes | undefined;
   private readonly current: (number | undefined)[];
   private readonly active: LaneMember[] = [];
+  private round: Round | undefined;
+  /** Lanes whose last attempt was accepted. */
+  private readonly good: number[] = [];
+  /** Attempts that were accepted, and members that are finished. */
+  acceptedSteps = 0;
+  private finishedCount = 0;
 
   constructor(
     private readonly step: LaneStep,
@@ -87,7 +95,7 @@ class LaneLoop {
     private readonly inMember: (error: unknown, member: number) => unknown,
   ) {
     const {lanes, compiled, traced} = step;
-    this.done = new Array<Done>(members.length);
+    this.finished = new Array<Finished>(members.length);
     this.current = new Array<number | undefined>(lanes).fill(undefined);
     this.forward = compiled.laneForward(memory !== undefined);
     const {forward} = this;
@@ -105,79 +113,135 @@ class LaneLoop {
     });
     this.rows = x.map((view, l) => ({x: view, next: next[l], error: error?.[l], stiffness: stiffness?.[l]}));
     this.inside = forward.optionalBuffer('inside');
-    this.t = forward.optionalBuffer('t') ?? new Float64Array(lanes);
-    this.h = forward.optionalBuffer('h') ?? new Float64Array(lanes);
+    this.times = forward.optionalBuffer('t') ?? new Float64Array(lanes);
+    this.lengths = forward.optionalBuffer('h') ?? new Float64Array(lanes);
   }
 
-  /** Members from..to−1; where these are more than lanes, one after another. */
-  run(from: number, to: number): void {
-    const {step, members, forward, rows, current, active, t, h} = this;
-    const {lanes} = step;
+  /** The time of the member that is furthest back. */
+  get t(): number {
+    const {active, current} = this;
+    return active.reduce((t, member, l) => (current[l] === undefined ? t : Math.min(t, member.t)), Infinity);
+  }
+
+  get done(): boolean {
+    return this.finishedCount === this.members.length;
+  }
+
+  /** One more attempt in every lane; false where all members are finished. */
+  advance(): boolean {
+    if (this.done) return false;
+    const round = (this.round ??= this.beginRound());
+    if (!this.proposeAll(round)) {
+      this.endRound(round);
+      return true;
+    }
+    this.update();
+    const mostWanted = this.judgeAll();
+    if (mostWanted > 0) this.interpolate(round, mostWanted);
+    const {good, rows} = this;
+    if (good.length > 0) this.keep(good);
+    for (const l of good) rows[l].x.set(rows[l].next);
+    this.acceptedSteps += good.length;
+    good.length = 0;
+    return true;
+  }
+
+  result(): LaneRuns {
+    const {step, finished, record, begin} = this;
+    const each = (performance.now() - begin) / finished.length;
+    const runs = finished.map(({member, end}) => member.result(end, each));
+    if (record === undefined) return {runs};
+    step.compiled.expectedTransitions = record.count;
+    const paths = finished.map(({member: {saved, taken}, end}, i) => ({
+      count: taken,
+      saved,
+      end,
+      start: runs[i].start,
+    }));
+    return {runs, ways: {record, paths}};
+  }
+
+  private beginRound(): Round {
+    const {step, members, forward, rows, record, finishedCount: from} = this;
+    // Parameters of the members' own stay where they are until all lanes are done with them.
+    const to = step.perMember.size > 0 ? Math.min(from + step.lanes, members.length) : members.length;
     const values = {
-      parameterValues: laneParameters(step, members.slice(from, from + lanes)),
+      parameterValues: laneParameters(step, members.slice(from, from + step.lanes)),
       redundancy: noRedundancy,
     };
     loadParameters(forward, values);
     this.dense?.load(values);
     const starts = this.starts(from, to, values.parameterValues);
-    const usual = starts.find(start => !(start instanceof RunFailure)) as Float64Array | undefined;
-    let next = from;
     const order = rows.map((): number[] => []);
-    const begin = (l: number): void => {
-      const i = next++;
-      const [prepared, start] = [members[i], starts[i - from]];
-      current[l] = i;
-      order[l].push(i);
-      if (start instanceof RunFailure) {
-        active[l] = new LaneMember(prepared, start, prepared.h0);
-        this.idle(l, usual);
-        return;
-      }
-      active[l] = new LaneMember(prepared, start, firstLength(prepared, start));
-      rows[l].x.set(start);
-    };
-    const good: number[] = [];
-    for (let l = 0; l < lanes; l++) {
-      if (next < to) begin(l);
-      else this.idle(l, usual);
+    const round = {from, to, next: from, starts, order, values, firstRow: record?.count ?? 0};
+    for (let l = 0; l < step.lanes; l++) {
+      if (round.next < to) this.beginMember(l, round);
+      else this.idle(l, round);
     }
-    const {update, record} = this;
-    const first = record?.count ?? 0;
-    for (;;) {
-      let going = false;
-      for (let l = 0; l < lanes; l++) {
-        let proposal;
-        while (current[l] !== undefined && (proposal = active[l].propose(rows[l].x)) === undefined) {
-          this.done[current[l] as number] = {member: active[l], end: rows[l].x.slice()};
-          current[l] = undefined;
-          if (next < to) begin(l);
-        }
-        if (proposal === undefined) {
-          h[l] = almostNothing * active[0].prepared.h0;
-          continue;
-        }
-        going = true;
-        t[l] = active[l].t;
-        h[l] = proposal.h;
-      }
-      if (!going) break;
-      update();
-      let most = 0;
-      for (let l = 0; l < lanes; l++) {
-        if (current[l] === undefined) continue;
-        if (active[l].judge(rows[l])) good.push(l);
-        most = Math.max(most, active[l].wanted.length);
-      }
-      if (most > 0) {
-        this.dense ??= new DenseLanes(step, members[from], values);
-        this.dense.fill(this.forward, t, h, this.inside, most, active);
-        for (const {wanted} of active) wanted.length = 0;
-      }
-      if (good.length > 0) this.keep(good);
-      for (const l of good) rows[l].x.set(rows[l].next);
-      good.length = 0;
+    return round;
+  }
+
+  private endRound({from, to, firstRow, order}: Round): void {
+    const {record} = this;
+    record?.rounds.push({first: from, end: to, from: firstRow, to: record.count, order});
+    this.round = undefined;
+  }
+
+  private beginMember(l: number, round: Round): void {
+    const {members, current, active, rows} = this;
+    const i = round.next++;
+    const [prepared, start] = [members[i], round.starts[i - round.from]];
+    current[l] = i;
+    round.order[l].push(i);
+    if (start instanceof RunFailure) {
+      active[l] = new LaneMember(prepared, start, prepared.h0);
+      this.idle(l, round);
+      return;
     }
-    record?.rounds.push({first: from, end: to, from: first, to: record.count, order});
+    active[l] = new LaneMember(prepared, start, firstLength(prepared, start));
+    rows[l].x.set(start);
+  }
+
+  /** The next attempt of every lane; false where no member of the round goes on. */
+  private proposeAll(round: Round): boolean {
+    const {step, current, active, rows, times, lengths} = this;
+    let going = false;
+    for (let l = 0; l < step.lanes; l++) {
+      let proposal;
+      while (current[l] !== undefined && (proposal = active[l].propose(rows[l].x)) === undefined) {
+        this.finished[current[l] as number] = {member: active[l], end: rows[l].x.slice()};
+        this.finishedCount++;
+        current[l] = undefined;
+        if (round.next < round.to) this.beginMember(l, round);
+      }
+      if (proposal === undefined) {
+        lengths[l] = almostNothing * active[0].prepared.h0;
+        continue;
+      }
+      going = true;
+      times[l] = active[l].t;
+      lengths[l] = proposal.h;
+    }
+    return going;
+  }
+
+  /** @returns the most states within its step that a lane is to save */
+  private judgeAll(): number {
+    const {step, current, active, rows, good} = this;
+    let mostWanted = 0;
+    for (let l = 0; l < step.lanes; l++) {
+      if (current[l] === undefined) continue;
+      if (active[l].judge(rows[l])) good.push(l);
+      mostWanted = Math.max(mostWanted, active[l].wanted.length);
+    }
+    return mostWanted;
+  }
+
+  private interpolate({from, values}: Round, mostWanted: number): void {
+    const {step, members, forward, times, lengths, inside, active} = this;
+    this.dense ??= new DenseLanes(step, members[from], values);
+    this.dense.fill(forward, times, lengths, inside, mostWanted, active);
+    for (const {wanted} of active) wanted.length = 0;
   }
 
   /**
@@ -186,7 +250,7 @@ class LaneLoop {
    * and where even that is not finite, the step of a lane that took it.
    */
   private keep(good: readonly number[]): void {
-    const {record, rows, t, h, layers, x, step, update, current} = this;
+    const {record, rows, times: t, lengths: h, layers, x, step, update, current} = this;
     if (record === undefined) return;
     if (good.length === step.lanes) {
       record.append({t, h, x, layers}, undefined);
@@ -220,10 +284,11 @@ class LaneLoop {
   }
 
   /** A lane without a member that runs stands where one began that does. */
-  private idle(l: number, usual: Float64Array | undefined): void {
-    const {rows, t, active} = this;
+  private idle(l: number, {starts}: Round): void {
+    const {rows, times, active} = this;
+    const usual = starts.find(start => !(start instanceof RunFailure)) as Float64Array | undefined;
     if (usual !== undefined) rows[l].x.set(usual);
-    t[l] = active[0].t;
+    times[l] = active[0].t;
   }
 
   /** The whole states that members from..to−1 begin with. */
