@@ -27,8 +27,8 @@ export interface PullOperations {
   readonly unknown?:
     | {
         readonly pullUnknown: Callee;
-        /** Whether the step behind has left zCotangent where both have one length. */
-        readonly chainsPulls: Callee | boolean;
+        /** Whether `pullStep` leaves zCotangent for the step before it, if that has the same length. */
+        readonly pullsUnknownBefore: boolean;
         /** What dense output asks of the unknown, in addition to the step's end. */
         readonly fromDense?: {readonly zCotangent: Float64Array; readonly more: Float64Array} | undefined;
         /** Solves Jᵀw = zCotangent; its argument is the row. */
@@ -63,14 +63,9 @@ function emitPull(b: RoutineBuilder, parts: PullOperations, row: Value, isNew: L
   const {h, unknown, pullStep, sum} = parts;
   if (unknown !== undefined) {
     const length = h === undefined ? 0 : element(h);
-    const {pullUnknown, chainsPulls, fromDense, solve} = unknown;
-    const isAtHand = b.local(0);
-    if (chainsPulls !== false)
-      b.if(and(not(isSet(isNew)), equal(carried, length)), () => {
-        if (chainsPulls === true) b.set(isAtHand, 1);
-        else b.call(chainsPulls, [], isAtHand);
-      });
-    b.unless(isSet(isAtHand), () => b.call(pullUnknown));
+    const {pullUnknown, pullsUnknownBefore, fromDense, solve} = unknown;
+    const isAtHand = pullsUnknownBefore && and(not(isSet(isNew)), equal(carried, length));
+    b.unless(isAtHand, () => b.call(pullUnknown));
     b.set(carried, length);
     if (fromDense !== undefined)
       b.accumulate(place(fromDense.zCotangent), place(fromDense.more), fromDense.more.length);
@@ -95,9 +90,9 @@ export interface PullArrays {
   readonly width: number;
   readonly t?: Float64Array | undefined;
   readonly kept?: Float64Array | undefined;
-  /** The cotangent of a step's end, and of its beginning where that lies elsewhere. */
+  /** The cotangent of a step's end, and of its beginning, which may be one array. */
   readonly cotangent: Float64Array;
-  readonly result?: Float64Array | undefined;
+  readonly result: Float64Array;
   /** Cotangents of the states at the ends of the steps but the last. */
   readonly ends: Float64Array;
   readonly kernels?: MoveKernels | undefined;
@@ -120,7 +115,7 @@ export function batchedPullRoutine(parts: PullOperations, room: PullArrays): Rou
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(row, 1)));
     if (kept !== undefined) b.copy(place(kept), place(rows, add(row, rowHeaderSize)), width - rowHeaderSize, kernels);
     emitPull(b, parts, k, isNew, carried);
-    if (result !== undefined) b.copy(place(cotangent), place(result), size, kernels);
+    if (result !== cotangent) b.copy(place(cotangent), place(result), size, kernels);
     b.set(isNew, 0);
     b.increment(k, -1);
   });

@@ -3,7 +3,7 @@
  * converged z. One transposed solve and one vector–Jacobian product per step.
  */
 import {interpret} from '../routine/interpret.js';
-import {programCallee, hostFunction} from '../routine/callees.js';
+import {programCallee} from '../routine/callees.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
@@ -47,6 +47,7 @@ const routineCache = new WeakMap<
 export class GridPull implements Puller {
   private readonly buffers: StepBuffers;
   private readonly result: Float64Array;
+  private readonly pullStep: 'pullStep' | 'pullStepAndUnknown';
   private readonly nextCotangent: Float64Array | undefined;
   private readonly zCotangent: Float64Array | undefined;
   /** What dense output asks of the unknown, in addition to the step's end; zeros where it asks nothing. */
@@ -66,10 +67,10 @@ export class GridPull implements Puller {
     private readonly jacobian: JacobianFactor | undefined,
   ) {
     this.buffers = stepBuffers(executable);
+    this.pullStep = executable.has('pullStepAndUnknown') ? 'pullStepAndUnknown' : 'pullStep';
     this.nextCotangent = executable.optionalBuffer('nextCotangent');
     this.zCotangent = executable.optionalBuffer('zCotangent');
-    // The end of a step and its beginning share one where they are of one size.
-    this.result = executable.optionalBuffer('xCotangent') ?? executable.buffer('nextCotangent');
+    this.result = executable.buffer('xCotangent');
     const key = cotangents.untouched ? 'untouched' : 'summed';
     let texts = routineCache.get(executable);
     if (texts === undefined) {
@@ -113,21 +114,15 @@ export class GridPull implements Puller {
     );
   }
 
-  /**
-   * What the pull of a step consists of.
-   * @param carriesOn see `PullOperations.chainsPulls`; undefined: asked for by the first step that goes on from
-   *   another, as what begins a run is pulled back alone, by other programs
-   *   what begins a run is pulled back alone, by other programs
-   */
-  operations(host: PullHost, carriesOn?: boolean): PullOperations {
-    const {executable, jacobian, context, buffers, cotangents, zCotangent: b, fromDense: more} = this;
+  /** What the pull of a step consists of. */
+  operations(host: PullHost): PullOperations {
+    const {executable, jacobian, buffers, cotangents, pullStep, zCotangent: b, fromDense: more} = this;
     const x = executable.optionalBuffer('w');
-    let carries: boolean | undefined;
     return {
       h: buffers.h,
       unknown: jacobian && {
         pullUnknown: programCallee(executable, 'pullUnknown'),
-        chainsPulls: carriesOn ?? hostFunction(() => ((carries ??= context.compiled.chainsPulls) ? 1 : 0)),
+        pullsUnknownBefore: pullStep === 'pullStepAndUnknown',
         fromDense: b && more && {zCotangent: b, more},
         solve:
           b === undefined || x === undefined
@@ -136,7 +131,7 @@ export class GridPull implements Puller {
         hasLowPart: jacobian.hasLowPart,
         pullLowPart: {run: () => host.owner.pullLowPart()},
       },
-      pullStep: programCallee(executable, 'pullStep'),
+      pullStep: programCallee(executable, pullStep),
       sum: cotangents.untouched ? undefined : {run: () => host.owner.sum()},
     };
   }
@@ -152,14 +147,14 @@ export class GridPull implements Puller {
 
   /** The step is linear in its cotangents: those of the rest of w are added. */
   pullLowPart(): void {
-    const {executable, jacobian, cotangents, result, nextCotangent, zCotangent} = this;
+    const {executable, jacobian, cotangents, pullStep, result, nextCotangent, zCotangent} = this;
     const times = (['tCotangent', 'hCotangent'] as const).map(name => executable.optionalBuffer(name));
     const sums = [result, zCotangent, ...times];
     const own = sums.map(sum => sum?.slice());
     nextCotangent?.fill(0);
     executable.optionalBuffer('insideCotangent')?.fill(0);
     if (jacobian?.lowPart !== undefined) executable.optionalBuffer('w')?.set(jacobian.lowPart);
-    executable.run('pullStep');
+    executable.run(pullStep);
     cotangents.add();
     sums.forEach((sum, i) => addTo(sum, own[i]));
   }

@@ -17,7 +17,7 @@ import {stepBuffers} from './record.js';
 type PulledSteps = Puller & {
   /** One for all steps of an executable. */
   readonly host: PullHost;
-  operations(host: PullHost, chainsPulls?: boolean): PullOperations;
+  operations(host: PullHost): PullOperations;
 };
 
 export class PullBlocks {
@@ -37,15 +37,12 @@ export class PullBlocks {
     const width = rowHeaderSize + context.compiled.storage.size;
     if (routinesOf(executable) === undefined || room === undefined || cotangent?.length !== size) return undefined;
     const capacity = Math.min(stepsInBlock(width, size), Math.floor(room.length / (width + size)));
-    return capacity === 0
-      ? undefined
-      : new PullBlocks(executable, steps, context.compiled, {room, cotangent, width, capacity});
+    return capacity === 0 ? undefined : new PullBlocks(executable, steps, {room, cotangent, width, capacity});
   }
 
   private constructor(
     executable: StepExecutable<AdjointProgram>,
     private readonly steps: PulledSteps,
-    compiled: StepContext['compiled'],
     given: {
       readonly room: Float64Array;
       readonly cotangent: Float64Array;
@@ -60,16 +57,15 @@ export class PullBlocks {
     this.rows = room.subarray(0, capacity * width);
     this.ends = room.subarray(capacity * width);
     const {t, x: kept} = stepBuffers(executable);
-    const carriesOn = compiled.implicit && compiled.chainsPulls;
     this.call = routines.once('pull', () =>
       compile(
-        batchedPullRoutine(steps.operations(steps.host, carriesOn), {
+        batchedPullRoutine(steps.operations(steps.host), {
           rows: this.rows,
           width,
           t,
           kept,
           cotangent,
-          result: executable.optionalBuffer('xCotangent'),
+          result: executable.buffer('xCotangent'),
           ends: this.ends,
           kernels: routines.vectors,
         }),

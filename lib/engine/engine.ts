@@ -136,6 +136,30 @@ export function plainExecutable(
   };
 }
 
+/** An executable that has further names for some of its buffers. */
+export function withBufferAliases(executable: Executable, aliases: ReadonlyMap<string, string>): Executable {
+  if (aliases.size === 0) return executable;
+  const nameOf = (name: string): string => aliases.get(name) ?? name;
+  // Its functions are called on it, as those of a custom engine may ask for.
+  const aliased: Executable & {readonly routines?: unknown} = {
+    buffer: name => executable.buffer(nameOf(name)),
+    optionalBuffer: name => executable.optionalBuffer(nameOf(name)),
+    has: name => executable.has(name),
+    run: name => executable.run(name),
+    program: name => executable.program(name),
+    expect: calls => executable.expect?.(calls),
+    factorization: (analysis, alone) => executable.factorization(analysis, alone),
+    transposedSolve: analysis => executable.transposedSolve?.(analysis),
+    get vectors() {
+      return executable.vectors;
+    },
+    get routines() {
+      return (executable as typeof aliased).routines;
+    },
+  };
+  return aliased;
+}
+
 /** By the analysis' own factor, or one more. */
 export function factorizationOf(analysis: Analysis, alone = false): (values: Float64Array) => Factor {
   if (!alone) return values => analysis.factor(values);

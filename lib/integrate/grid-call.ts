@@ -94,13 +94,13 @@ export function gridCall(given: RunContext, room: MemoryArena, memory: number): 
     const back = new GridPull(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian);
     const {t, x: kept} = stepBuffers(adjoint);
     const pullSteps = compile(
-      batchedPullRoutine(back.operations({owner: back}, compiled.implicit && compiled.chainsPulls), {
+      batchedPullRoutine(back.operations({owner: back}), {
         rows,
         width,
         t,
         kept,
         cotangent,
-        result: adjoint.optionalBuffer('xCotangent'),
+        result: adjoint.buffer('xCotangent'),
         ends: cotangents.subarray(size),
         kernels: backwards.vectors,
       }),

@@ -58,7 +58,7 @@ export function startCall(prepared: RunContext, room: MemoryArena): {readonly bi
       executables: [forward, adjoint],
       given,
       next,
-      initial: adjoint.optionalBuffer('xCotangent') ?? adjoint.buffer('nextCotangent'),
+      initial: adjoint.buffer('xCotangent'),
       sums,
       run() {
         x?.set(given);

@@ -6,7 +6,7 @@
  * read or write, by design: a force without time reads no t, a step without an error estimate has no E.
  */
 import type {Executable, Programs} from '../engine/engine.js';
-import {bufferSizes} from '../engine/engine.js';
+import {bufferSizes, withBufferAliases} from '../engine/engine.js';
 import {input} from '../graph/build.js';
 import {namedGraph} from '../graph/named-graph.js';
 import type {DType, Graph, Node, Shape} from '../graph/node.js';
@@ -56,6 +56,11 @@ export interface BufferKind {
   readonly batched?: true;
   /** The name is followed by a number, 'p.0', or by program and number, 'parameters.residual.0'. */
   readonly indexed?: 'number' | 'program';
+  /**
+   * In programs that are compiled in place, the buffer lies in the memory of this input, if both are of one size: a
+   * sweep over many steps then finds the input of the next step where it needs it.
+   */
+  readonly replaces?: string;
 }
 
 export const buffers = {
@@ -176,7 +181,7 @@ export const buffers = {
   zCotangent: {shape: 'unknown'},
   /** The solution of Jᵀw = z̄. */
   w: {shape: 'unknown'},
-  xCotangent: {shape: 'state'},
+  xCotangent: {shape: 'state', replaces: 'nextCotangent'},
   tCotangent: {shape: 'number'},
   hCotangent: {shape: 'number'},
   pCotangent: {shape: 'parameter', indexed: 'program'},
@@ -293,4 +298,20 @@ export const hasLifetime = (name: string, lifetime: Lifetime): boolean =>
 export function requireKnownBuffers(programs: Programs): void {
   for (const name of bufferSizes(programs).keys())
     if (bufferKind(name) === undefined) throw new Error(`no buffer of a step is called ${name}`);
+}
+
+/** Compiles programs whose outputs lie in the memory of the inputs that they replace. */
+export function compileInPlace(programs: Programs, compile: (programs: Programs) => Executable): Executable {
+  const sizes = bufferSizes(programs);
+  const aliases = new Map<string, string>();
+  for (const [name, size] of sizes) {
+    const replaced = bufferKind(name)?.replaces;
+    if (replaced !== undefined && sizes.get(replaced) === size) aliases.set(name, replaced);
+  }
+  const inPlace = ({inputs, outputs}: Graph): Graph => ({
+    inputs,
+    outputs: outputs.map(({name, node}) => ({name: aliases.get(name) ?? name, node})),
+  });
+  const renamed = Object.fromEntries(Object.entries(programs).map(([name, graph]) => [name, inPlace(graph)]));
+  return withBufferAliases(compile(renamed), aliases);
 }

@@ -21,14 +21,13 @@ import {laneAdjointPrograms} from './lane-programs.js';
 import {sinkScalars} from './sink-scalars.js';
 import {StepMatrices, type Matrix} from './matrices.js';
 import type {ProgramsOf, StepExecutable} from './buffers.js';
-import {graphOf, requireKnownBuffers} from './buffers.js';
+import {compileInPlace, graphOf, requireKnownBuffers} from './buffers.js';
 import {withPrecomputation, withParameterProgram} from './precomputation.js';
 import type {StoragePolicy, StoredForBackward, StoredActivations} from './stored-for-backward.js';
 import {storedActivations, reducedStorage} from './stored-for-backward.js';
 import type {AdjointProgram, ForwardProgram, ObserveProgram, TangentProgram, UnrolledProgram} from './programs.js';
 import {
   adjointPrograms,
-  chainsPulls,
   directAdjointPrograms,
   forwardPrograms,
   observePrograms,
@@ -52,6 +51,8 @@ export interface GroupOptions extends Pick<CompileOptions, 'analysis' | 'calls'>
   readonly extra?: () => Extra;
   /** The programs have passed `sinkScalars` already. */
   readonly scalarsSunk?: boolean;
+  /** Outputs lie in the memory of the inputs that they replace (`BufferKind.replaces`). */
+  readonly inPlace?: boolean;
 }
 
 /**
@@ -320,12 +321,8 @@ export class CompiledStep {
       analysis: this.matrices.analysisOf(solver, 'jacobian'),
       extra,
       scalarsSunk: true,
+      inPlace: this.canAccumulate,
     });
-  }
-
-  /** Whether `adjoint`'s pull of a step also leaves the cotangent of the previous step's unknown. */
-  get chainsPulls(): boolean {
-    return chainsPulls(this.fullAdjointPrograms);
   }
 
   /** Products with the transposed Jacobian from the stored numbers; undefined if these do not determine it. */
@@ -358,6 +355,7 @@ export class CompiledStep {
     return this.group('wholeAdjoint', () => this.fullAdjointPrograms, {
       analysis: this.matrices.analysisOf(solver, 'jacobian'),
       scalarsSunk: true,
+      inPlace: this.canAccumulate,
     });
   }
 
@@ -425,14 +423,18 @@ export class CompiledStep {
   group<Name extends string>(
     name: string,
     build: () => ProgramsOf<Name>,
-    {analysis, extra, calls = this.expectedSteps, scalarsSunk = false}: GroupOptions = {},
+    {analysis, extra, calls = this.expectedSteps, scalarsSunk = false, inPlace = false}: GroupOptions = {},
   ): StepExecutable<Name> {
     const key = groupKey(name, analysis);
     const cached = this.groups.get(key);
     if (cached !== undefined) return this.reuse(cached, calls);
-    const compiled = this.timed(() =>
-      this.compile(this.precompute(definedPrograms(build()), scalarsSunk), {analysis, extra: extra?.(), calls}),
-    );
+    const compiled = this.timed(() => {
+      const programs = this.precompute(definedPrograms(build()), scalarsSunk);
+      const options = {analysis, extra: extra?.(), calls};
+      return inPlace
+        ? compileInPlace(programs, renamed => this.compile(renamed, options))
+        : this.compile(programs, options);
+    });
     this.groups.set(key, compiled);
     return compiled;
   }

@@ -13,20 +13,13 @@ import type {BufferName, ProgramsOf} from './buffers.js';
 import type {CotangentProgram} from './parameter-names.js';
 import {directionName, parameterCotangent} from './parameter-names.js';
 import {partition} from './precomputation.js';
+import type {AdjointProgram} from './programs.js';
 import {tangentsAlong} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
 export type HistoryProgram = 'inside' | 'between' | 'dense' | 'watch' | 'events' | 'slope' | `jump.${number}`;
 export type HistoryAdjointProgram =
-  | 'jacobian'
-  | 'pullUnknown'
-  | 'pullStep'
-  | 'pushLength'
-  | 'pushLengthUpdate'
-  | 'inside'
-  | 'pullDense'
-  | 'pullEvents'
-  | `pullJump.${number}`;
+  AdjointProgram | 'pushLength' | 'pushLengthUpdate' | 'inside' | 'pullDense' | 'pullEvents' | `pullJump.${number}`;
 export type HistoryTangentProgram =
   | 'jacobian'
   | 'pushResidual'

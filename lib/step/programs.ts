@@ -31,7 +31,8 @@ export type ForwardProgram =
   | 'update'
   | 'estimate'
   | 'filter';
-export type AdjointProgram = 'jacobian' | 'pullUnknown' | 'pullStep';
+/** `pullStepAndUnknown` stands in place of `pullStep` where it also serves the step before (`adjointPrograms`). */
+export type AdjointProgram = 'jacobian' | 'pullUnknown' | 'pullStep' | 'pullStepAndUnknown';
 export type UnrolledProgram =
   'jacobian' | 'startJacobian' | 'pullUnknown' | 'pullUpdate' | 'pullIteration' | 'pullGuess' | 'pullFirst';
 export type TangentProgram = 'jacobian' | 'pushResidual' | 'pushUpdate';
@@ -280,11 +281,11 @@ function cotangentOutputs(
 
 /** The state's, and the sums of pCotangent.i so far with these: a parameter that nothing depends on has none. */
 function accumulatedOutputs(
-  name: BufferName,
+  first: BufferName,
   [x, ...parameters]: readonly Node<'input'>[],
   [xCotangent, ...cotangents]: readonly (Node | undefined)[],
 ): Outputs {
-  const outputs: Outputs = {[name]: orZeros(xCotangent, x)};
+  const outputs: Outputs = {[first]: orZeros(xCotangent, x)};
   parameters.forEach((node, i) => {
     const cotangent = cotangents[i];
     if (cotangent !== undefined)
@@ -296,10 +297,10 @@ function accumulatedOutputs(
 /**
  * The implicit adjoint of a step (equations.md §5), at the converged z:
  * pullUnknown: nextCotangent → zCotangent = U_zᵀ x̄⁺; jacobian → J;
- * pullStep: nextCotangent, w → xCotangent = U_xᵀ x̄⁺ − R_xᵀ w, pCotangent.i likewise; with `accumulates`, also the
- * zCotangent of the step before where `chainsPulls`.
- * @param accumulates for a sweep over many steps: pCotangent.i is added to what is there, and nextCotangent itself
- *   becomes the cotangent of the step's beginning where that is of its size
+ * pullStep: nextCotangent, w → xCotangent = U_xᵀ x̄⁺ − R_xᵀ w, pCotangent.i likewise; pullStepAndUnknown: these and the
+ * zCotangent of the step before, if that is of the same length. It replaces pullStep in sweeps, where the update is
+ * linear.
+ * @param accumulates for a sweep over many steps: pCotangent.i is added to what is there
  */
 export function adjointPrograms(
   step: TracedStep,
@@ -307,30 +308,30 @@ export function adjointPrograms(
   accumulates: boolean,
 ): ProgramsOf<AdjointProgram> {
   const outputs = (cotangents: readonly (Node | undefined)[]): Outputs =>
-    (accumulates ? accumulatedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);
+    (accumulates ? accumulatedOutputs : cotangentOutputs)('xCotangent', wrt, cotangents);
   const {
     functions: {residual, update},
     inputs: {x, z},
   } = step;
   const nextCotangent = bufferInput('nextCotangent', update.shape);
   const wrt = [x, ...step.parameters.map(({node}) => node)];
-  // Not for the step that begins a run, whose x is what the user gives.
-  const xCotangent = accumulates && x.size === update.size ? 'nextCotangent' : 'xCotangent';
   if (residual === undefined || jacobian === undefined)
     return {pullStep: graphOf(outputs(pullback([update], wrt, [nextCotangent])))};
   const w = bufferInput('w', z.shape);
   const zCotangent = orZeros(pullback([update], [z], [nextCotangent])[0], z);
   const named = outputs(pullback([update, residual], wrt, [nextCotangent, neg(w)]));
-  const before = named.nextCotangent;
-  return {
-    pullUnknown: graphOf({zCotangent}),
-    jacobian: graphOf({J: jacobian.values}),
-    pullStep: graphOf(
-      before !== undefined && dependsOnCotangentOnly(zCotangent)
-        ? {...named, zCotangent: replaceNodes([zCotangent], new Map([[nextCotangent, before]]))[0]}
-        : named,
-    ),
-  };
+  const before = named.xCotangent;
+  const solving = {pullUnknown: graphOf({zCotangent}), jacobian: graphOf({J: jacobian.values})};
+  // No step goes before the one that begins a run, whose x is what the user gives.
+  if (
+    !accumulates
+    || before?.size !== update.size
+    || step.isInitialStep === true
+    || !dependsOnCotangentOnly(zCotangent)
+  )
+    return {...solving, pullStep: graphOf(named)};
+  const [ofStepBefore] = replaceNodes([zCotangent], new Map([[nextCotangent, before]]));
+  return {...solving, pullStepAndUnknown: graphOf({...named, zCotangent: ofStepBefore})};
 }
 
 /**
@@ -346,11 +347,6 @@ function dependsOnCotangentOnly(zCotangent: Node): boolean {
 
 /** Whether an input is the same in all steps of one length. */
 export const dependsOnLengthOnly = (name: string): boolean => name === 'h' || hasLifetime(name, 'run');
-
-/** Whether pullStep leaves zCotangent for the step before it, if that is of the same length. */
-export function chainsPulls({pullStep}: ProgramsOf<AdjointProgram>): boolean {
-  return pullStep?.outputs.some(({name}) => name === 'zCotangent') === true;
-}
 
 /**
  * The adjoint of Newton's own iterations, for truncated steps. z' = z − sΔ with J(z)Δ = R(z):
