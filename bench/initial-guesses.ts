@@ -148,7 +148,7 @@ export function measure({system, initial, end}: Load, dt: number, scheme: Scheme
   const prepared = prepare(system, initial, options);
   const stepper = new Stepper(prepared, startRun(prepared, noCounts()).x, true, false);
   const record = new StepRecord(prepared.traced.state.size, prepared.traced.unknown.size, steps);
-  stepper.record = record;
+  stepper.recorder.record = record;
   const along = new GridStepper(prepared, stepper);
   const squares = [0, 0];
   let fastest = 0;

@@ -53,11 +53,6 @@ export interface Puller {
   sum(): void;
 }
 
-/** Texts serve all gradients of an executable: they call the functions of the one that runs. */
-export interface PullHost {
-  owner: Puller;
-}
-
 /** @param carried length of the steps whose zCotangent lies there already */
 function emitPull(b: RoutineBuilder, parts: PullOperations, row: Value, isNew: Local, carried: Local): void {
   const {h, unknown, pullStep, sum} = parts;

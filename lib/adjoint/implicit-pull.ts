@@ -2,8 +2,9 @@
  * The adjoint of the implicit function: Jᵀw = U_zᵀx̄⁺, x̄ = U_xᵀx̄⁺ − R_xᵀw, p̄ likewise, with J at the
  * converged z. One transposed solve and one vector–Jacobian product per step.
  */
-import {interpret} from '../routine/interpret.js';
 import {programCallee} from '../routine/callees.js';
+import type {Host, SharedRoutine} from '../routine/shared.js';
+import {RoutineCache} from '../routine/shared.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
@@ -15,7 +16,7 @@ import {pullRows} from './gradient.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {PullBlocks} from './pull-blocks.js';
-import type {PullHost, PullOperations, Puller} from './emit-pull.js';
+import type {PullOperations, Puller} from './emit-pull.js';
 import {pullRoutine} from './emit-pull.js';
 import type {StepBuffers, StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -28,20 +29,14 @@ export function implicitPull(
   return new GridPull(context, executable, cotangents, jacobianFactor(context, executable, true)).pull;
 }
 
-type PullRoutine = (row: number, isNew: number, carried: number) => number;
+/** Pulls of one step: (row, whether the cotangent is new, carried). */
+const pullRoutines = new RoutineCache<GridPull, {readonly untouched: boolean}>({
+  emit: (steps, host) => pullRoutine(steps.operations(host)),
+  interpretedCalls: Infinity,
+});
 
-/**
- * The text of a pull by executable, which serves all gradients: what it calls in JavaScript is that of the one that
- * runs.
- */
-const routineCache = new WeakMap<
-  StepExecutable<AdjointProgram>,
-  {
-    readonly host: PullHost;
-    readonly fromDense: Float64Array | undefined;
-    readonly calls: {untouched?: PullRoutine; summed?: PullRoutine};
-  }
->();
+/** What dense output asks of the unknown, by executable: its routines name the array. */
+const denseCotangents = new WeakMap<StepExecutable<AdjointProgram>, Float64Array>();
 
 /** Pulls steps of a grid back, one by one or several at once. */
 export class GridPull implements Puller {
@@ -52,8 +47,7 @@ export class GridPull implements Puller {
   private readonly zCotangent: Float64Array | undefined;
   /** What dense output asks of the unknown, in addition to the step's end; zeros where it asks nothing. */
   readonly fromDense: Float64Array | undefined;
-  private readonly call: PullRoutine;
-  readonly host: PullHost;
+  private readonly routine: SharedRoutine<GridPull>;
   /** The rows that are pulled back, while they are: row 0 of a routine is this one of the record. */
   private record: StepRecord | undefined;
   private from = 0;
@@ -71,14 +65,9 @@ export class GridPull implements Puller {
     this.nextCotangent = executable.optionalBuffer('nextCotangent');
     this.zCotangent = executable.optionalBuffer('zCotangent');
     this.result = executable.buffer('xCotangent');
-    const key = cotangents.untouched ? 'untouched' : 'summed';
-    let texts = routineCache.get(executable);
-    if (texts === undefined) {
-      const fromDense = executable.optionalBuffer('denseZCotangent')?.slice();
-      routineCache.set(executable, (texts = {host: {owner: this}, fromDense, calls: {}}));
-    }
-    [this.host, this.fromDense] = [texts.host, texts.fromDense];
-    this.call = texts.calls[key] ??= interpret(pullRoutine(this.operations(texts.host)));
+    this.fromDense = denseCotangents.get(executable) ?? executable.optionalBuffer('denseZCotangent')?.slice();
+    if (this.fromDense !== undefined) denseCotangents.set(executable, this.fromDense);
+    this.routine = pullRoutines.of(executable, {untouched: cotangents.untouched});
   }
 
   /** Row 0 of the next routine. */
@@ -91,8 +80,7 @@ export class GridPull implements Puller {
     record.load(k, buffers);
     if (xCotangent !== nextCotangent) nextCotangent?.set(xCotangent);
     this.at(record, k);
-    this.host.owner = this;
-    this.call(0, isNew ? 1 : 0, this.preparedLength);
+    this.routine.bind(this)(0, isNew ? 1 : 0, this.preparedLength);
     this.preparedLength = buffers.h === undefined ? 0 : buffers.h[0];
     this.record = undefined;
     if (xCotangent !== result) xCotangent.set(result);
@@ -115,7 +103,7 @@ export class GridPull implements Puller {
   }
 
   /** What the pull of a step consists of. */
-  operations(host: PullHost): PullOperations {
+  operations(host: Host<Puller>): PullOperations {
     const {executable, jacobian, buffers, cotangents, pullStep, zCotangent: b, fromDense: more} = this;
     const x = executable.optionalBuffer('w');
     return {

@@ -3,28 +3,34 @@
  * (step/block-layout.ts).
  */
 import {routinesOf} from '../engine/routines.js';
-import {compile} from '../routine/compile.js';
+import type {Routine} from '../routine/routine.js';
+import type {Host, SharedRoutine} from '../routine/shared.js';
+import {RoutineCache} from '../routine/shared.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {rowHeaderSize, stepsInBlock} from '../step/block-layout.js';
-import type {PullHost, PullOperations, Puller} from './emit-pull.js';
+import type {PullOperations, Puller} from './emit-pull.js';
 import {batchedPullRoutine} from './emit-pull.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 /** Steps that tell what a pull consists of. */
 type PulledSteps = Puller & {
-  /** One for all steps of an executable. */
-  readonly host: PullHost;
-  operations(host: PullHost): PullOperations;
+  operations(host: Host<Puller>): PullOperations;
 };
+
+/** (count, whether cotangents stand at ends, whether the last one's is new, carried) */
+const blockRoutines = new RoutineCache<PullBlocks>({
+  emit: (blocks, host) => blocks.emit(host),
+  interpretedCalls: 0,
+});
 
 export class PullBlocks {
   readonly capacity: number;
   private readonly rows: Float64Array;
   private readonly ends: Float64Array;
-  private readonly call: (count: number, ends: number, isNew: number, carried: number) => number;
+  private readonly routine: SharedRoutine<PullBlocks>;
 
   /** undefined where steps are not pulled back so. */
   static of(
@@ -41,37 +47,41 @@ export class PullBlocks {
   }
 
   private constructor(
-    executable: StepExecutable<AdjointProgram>,
-    private readonly steps: PulledSteps,
-    given: {
+    private readonly executable: StepExecutable<AdjointProgram>,
+    readonly steps: PulledSteps,
+    private readonly given: {
       readonly room: Float64Array;
       readonly cotangent: Float64Array;
       readonly width: number;
       readonly capacity: number;
     },
   ) {
-    const {room, cotangent, width, capacity} = given;
-    const routines = routinesOf(executable);
-    if (routines === undefined) throw new Error('programs in blocks are compiled');
+    const {room, width, capacity} = given;
     this.capacity = capacity;
     this.rows = room.subarray(0, capacity * width);
     this.ends = room.subarray(capacity * width);
+    this.routine = blockRoutines.of(executable, {});
+  }
+
+  emit(host: Host<PullBlocks>): Routine {
+    const {executable, steps, rows, ends} = this;
+    const {cotangent, width} = this.given;
     const {t, x: kept} = stepBuffers(executable);
-    this.call = routines.once('pull', () =>
-      compile(
-        batchedPullRoutine(steps.operations(steps.host), {
-          rows: this.rows,
-          width,
-          t,
-          kept,
-          cotangent,
-          result: executable.buffer('xCotangent'),
-          ends: this.ends,
-          kernels: routines.vectors,
-        }),
-        routines.memory,
-      ),
-    );
+    const puller: Host<Puller> = {
+      get owner() {
+        return host.owner.steps;
+      },
+    };
+    return batchedPullRoutine(steps.operations(puller), {
+      rows,
+      width,
+      t,
+      kept,
+      cotangent,
+      result: executable.buffer('xCotangent'),
+      ends,
+      kernels: routinesOf(executable)?.vectors,
+    });
   }
 
   /**
@@ -91,8 +101,7 @@ export class PullBlocks {
     const {rows, steps} = this;
     rows.set(record.rows(from, count));
     if (ends !== undefined) this.ends.set(ends);
-    steps.host.owner = steps;
     steps.at(record, from);
-    this.call(count, ends === undefined ? 0 : 1, isNew ? 1 : 0, carried);
+    this.routine.bind(this)(count, ends === undefined ? 0 : 1, isNew ? 1 : 0, carried);
   }
 }

@@ -3,10 +3,11 @@
  * are constants: what timed-pull.ts does with them one by one. Steps of a grid have a separate one (pull-blocks.ts): it
  * reads what is stored of a step instead of its state, and handles Newton's matrix, but not states within steps.
  */
-import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';
-import {compile} from '../routine/compile.js';
 import {programCallee} from '../routine/callees.js';
+import type {Routine} from '../routine/routine.js';
+import type {SharedRoutine} from '../routine/shared.js';
+import {RoutineCache} from '../routine/shared.js';
 import {adaptiveBlockSteps} from '../step/adaptive-block-layout.js';
 import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
@@ -17,45 +18,43 @@ import {pairs, timedPullsRoutine} from './emit-pull.js';
 import type {StepRecord} from './record.js';
 import type {SavedCursor} from './step-history.js';
 
-/** So many rows, last to first, and cotangents of saved states in them. */
-type Pull = (rows: number, saved: number) => number;
+/** (rows, from the last one to the first; saved states in them) */
+const timedRoutines = new RoutineCache<TimedBlocks>({emit: blocks => blocks.emit(), interpretedCalls: 0});
 
 export class TimedBlocks implements BatchedPull {
   readonly maxSaved: number;
   private readonly states: Float64Array;
   private readonly thetas: Float64Array;
   private readonly afters: Float64Array;
+  private readonly routine: SharedRoutine<TimedBlocks>;
 
   /**
    * @param xCotangent that of the state, which they replace
    * @returns undefined where steps are pulled back one by one
    */
   static of(executable: StepExecutable<HistoryAdjointProgram>, xCotangent: Float64Array): TimedBlocks | undefined {
-    const routines = routinesOf(executable);
     const [rows, nextCotangent] = [executable.optionalBuffer('block'), executable.optionalBuffer('nextCotangent')];
     const {length: size} = xCotangent;
-    if (routines === undefined || rows === undefined || nextCotangent?.length !== size) return undefined;
-    const call = routines.once('timed', () => {
-      const [thetas, afters, sum] = (['blockTheta', 'blockAfter', 'blockCotangent'] as const).map(name =>
-        executable.buffer(name),
-      );
-      const states = rows.subarray((adaptiveBlockSteps(size) + 1) * (rowHeaderSize + size));
-      return timedPulls(executable, routines, {rows, states, thetas, afters, sum});
-    });
-    return new TimedBlocks(executable, xCotangent, rows, nextCotangent, call);
+    if (routinesOf(executable) === undefined || rows === undefined || nextCotangent?.length !== size) return undefined;
+    return new TimedBlocks(executable, xCotangent, rows, nextCotangent);
   }
 
   private constructor(
-    executable: StepExecutable<HistoryAdjointProgram>,
+    private readonly executable: StepExecutable<HistoryAdjointProgram>,
     private readonly xCotangent: Float64Array,
     private readonly rows: Float64Array,
     private readonly nextCotangent: Float64Array,
-    private readonly call: Pull,
   ) {
     const {length: size} = xCotangent;
     this.maxSaved = adaptiveBlockSteps(size);
     this.states = rows.subarray((this.maxSaved + 1) * (rowHeaderSize + size));
     [this.thetas, this.afters] = (['blockTheta', 'blockAfter'] as const).map(name => executable.buffer(name));
+    this.routine = timedRoutines.of(executable, {});
+  }
+
+  emit(): Routine {
+    const {executable, rows, states, thetas, afters} = this;
+    return timedPulls(executable, {rows, states, thetas, afters, sum: executable.buffer('blockCotangent')});
   }
 
   get maxCount(): number {
@@ -81,7 +80,7 @@ export class TimedBlocks implements BatchedPull {
       afters[k + 1] = cursor.after(i) - from;
     }
     nextCotangent.set(xCotangent);
-    this.call(count, cursor.to - cursor.from);
+    this.routine.bind(this)(count, cursor.to - cursor.from);
     xCotangent.set(nextCotangent);
   }
 }
@@ -92,11 +91,8 @@ export interface TimedArrays extends Pick<TimedRoom, 'rows' | 'states' | 'thetas
   readonly sum: Float64Array;
 }
 
-export function timedPulls(
-  executable: StepExecutable<HistoryAdjointProgram>,
-  {memory, vectors}: Routines,
-  {sum, ...arrays}: TimedArrays,
-): Pull {
+/** (rows, from the last one to the first; saved states in them): a routine to be compiled. */
+export function timedPulls(executable: StepExecutable<HistoryAdjointProgram>, {sum, ...arrays}: TimedArrays): Routine {
   const find = (name: BufferName): Float64Array | undefined => executable.optionalBuffer(name);
   const layers = find('layers');
   const cotangent = executable.buffer('nextCotangent');
@@ -116,19 +112,16 @@ export function timedPulls(
     ]),
   });
   const parts = {h: find('h'), pullStep: programCallee(executable, 'pullStep')};
-  return compile(
-    timedPullsRoutine(parts, {
-      ...arrays,
-      width: rowHeaderSize + size + (layers?.length ?? 0),
-      t: find('t'),
-      x: find('x'),
-      layers,
-      cotangent,
-      result: executable.buffer('xCotangent'),
-      insideCotangent,
-      dense: executable.has('pullDense') ? dense() : undefined,
-      kernels: vectors,
-    }),
-    memory,
-  );
+  return timedPullsRoutine(parts, {
+    ...arrays,
+    width: rowHeaderSize + size + (layers?.length ?? 0),
+    t: find('t'),
+    x: find('x'),
+    layers,
+    cotangent,
+    result: executable.buffer('xCotangent'),
+    insideCotangent,
+    dense: executable.has('pullDense') ? dense() : undefined,
+    kernels: routinesOf(executable)?.vectors,
+  });
 }

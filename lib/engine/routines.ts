@@ -12,8 +12,6 @@ export interface Routines {
   readonly kernels: NumericKernels;
   /** undefined where the matrix has no compiled factor here. */
   factor(analysis: Analysis): RoutineFactor | undefined;
-  /** Made once, by a key that tells what it depends on beside the executable. */
-  once<T>(key: string, make: () => T): T;
 }
 
 /** undefined where programs are not compiled. */

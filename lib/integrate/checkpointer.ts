@@ -307,8 +307,8 @@ class KeptSteps implements BackwardTape {
     const {state} = run;
     const piece = newRecord(prepared, 1);
     return reverseAll(states, count, room, {
-      restore: kept => (run.snapshot = kept),
-      keep: () => run.snapshot,
+      restore: kept => run.restore(kept),
+      keep: () => run.takeSnapshot(),
       take: n => run.take(n, undefined),
       reverse(n) {
         piece.clear();

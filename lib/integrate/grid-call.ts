@@ -13,7 +13,7 @@ import type {DeferredCall, MemoryArena, RunCall} from './run-call.js';
 import {clear, parameterList} from './run-call.js';
 import type {RunContext} from './run-context.js';
 import {startCall} from './start-call.js';
-import {recordedArrays} from './step-blocks.js';
+import {recordedArrays} from './step-recorder.js';
 import {stepsRoutine} from './emit-step.js';
 import {Stepper} from './stepper.js';
 
@@ -89,7 +89,6 @@ export function gridCall(given: RunContext, room: MemoryArena, memory: number): 
       }),
       forwards.memory,
     );
-    const takeAll = (): number => take(steps, 1);
     const jacobian = jacobianFactor(prepared, adjoint, true);
     const back = new GridPull(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian);
     const {t, x: kept} = stepBuffers(adjoint);
@@ -132,7 +131,7 @@ export function gridCall(given: RunContext, room: MemoryArena, memory: number): 
         x.set(begin.next);
         states.set(begin.next);
         // A run with a step that fails is taken again by run.ts, which tells why.
-        return (compiled.implicit ? stepper.iteration.run(takeAll) : takeAll()) === 0;
+        return stepper.solver.solveSeveral(take, steps, 1) === 0;
       },
       pull() {
         clear(sums);

@@ -20,6 +20,7 @@ import type {BackwardRecorder, BackwardPolicy} from './path.js';
 import type {ResumeState} from './run-state.js';
 import type {RunContext} from './run-context.js';
 import {contradiction, startRun} from './start.js';
+import {StepBatch} from './step-batch.js';
 import {Stepper} from './stepper.js';
 import {ContactWatch} from './warnings.js';
 
@@ -39,9 +40,10 @@ export class GridLoop implements TimeLoop {
   private readonly companion: BackwardRecorder | undefined;
   private readonly stepper: Stepper;
   private readonly steps: GridStepper;
+  private batch: StepBatch | undefined;
   private readonly contacts: ContactWatch;
   private readonly pace: CallBatcher;
-  private readonly place = (): Float64Array => this.stepper.snapshot;
+  private readonly place = (): Float64Array => this.stepper.takeSnapshot();
 
   constructor(
     private readonly prepared: RunContext,
@@ -61,7 +63,7 @@ export class GridLoop implements TimeLoop {
       this.companion?.independentSteps === true,
       this.counters,
     );
-    this.stepper.record = this.companion?.record;
+    this.stepper.recorder.record = this.companion?.record;
     this.steps = new GridStepper(prepared, this.stepper);
     this.contacts = new ContactWatch(prepared);
     const {onProgress, poll} = prepared.options;
@@ -82,13 +84,13 @@ export class GridLoop implements TimeLoop {
     if (n === grid.steps || this.status !== 'completed') return false;
     companion?.reach(n, stepper.state, this.place);
     if (this.advanceTogether(n)) return true;
-    const rows = stepper.record?.count ?? 0;
+    const rows = stepper.recorder.record?.count ?? 0;
     this.status = this.steps.take(n);
     if (this.status === 'completed' && prepared.redundancy.regularization > 0)
       this.look(prepared.start.traced.isEquilibrium === true ? grid.t0 : grid.time(n + 1));
     if (this.status !== 'completed') {
       // Of a step that failed its first half may stand there.
-      stepper.record?.truncate(rows);
+      stepper.recorder.record?.truncate(rows);
       return false;
     }
     this.acceptedSteps = n + 1;
@@ -102,17 +104,20 @@ export class GridLoop implements TimeLoop {
     const {stepper, prepared, grid, companion, saved, pace} = this;
     if (this.contacts.looks || prepared.redundancy.regularization > 0) return false;
     const known = companion === undefined ? Infinity : (companion.batchFrom?.(n) ?? 1);
-    const most = Math.min(stepper.maxBatch, grid.steps - n, known, pace.maxSteps);
+    this.batch ??= StepBatch.of(prepared, stepper);
+    const {batch} = this;
+    if (batch === undefined) return false;
+    const most = Math.min(batch.maxSteps, grid.steps - n, known, pace.maxSteps);
     // All of them are saved, or only the last may be.
     const all = saved[this.count] === n + 1;
     let count = Math.min(most, all ? 1 : (saved[this.count] ?? Infinity) - n);
     if (all) while (count < most && saved[this.count + count] === n + 1 + count) count++;
     if (count < 1 || (count === 1 && pace.maxSteps > 1)) return false;
-    const taken = pace.time(() => stepper.stepBatch(n, count, all));
+    const taken = pace.time(() => batch.take(n, count, all));
     if (taken === 0) return false;
     this.acceptedSteps = n + taken;
     if (all) {
-      this.states.set(stepper.endStates(taken), this.count * stepper.state.length);
+      this.states.set(batch.endStates(taken), this.count * stepper.state.length);
       this.count += taken;
     } else if (saved[this.count] === n + taken) {
       this.save();
@@ -133,8 +138,8 @@ export class GridLoop implements TimeLoop {
       companion,
     } = this;
     stepper.addEvaluations();
-    // Texts that outlive the run hold the stepper.
-    stepper.record = undefined;
+    stepper.release();
+    this.batch?.release();
     // Array.from of a typed array calls its function through an iterator: 90 ns a time.
     const times = new Float64Array(count);
     for (let i = 0; i < count; i++) times[i] = grid.time(saved[i]);

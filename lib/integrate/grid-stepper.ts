@@ -37,7 +37,8 @@ export class GridStepper {
       if ('failed' in tried) return this.fail(tried.failed as Failure, n);
       t = tried.end;
       if (controller.accept()) return 'completed';
-      stepper.record?.within.add(stepper.record.count - 1);
+      const {record} = stepper.recorder;
+      record?.within.add(record.count - 1);
     }
   }
 

@@ -10,8 +10,10 @@ import {Stepper} from './stepper.js';
 export interface Recomputer {
   /** The present state: set it, and read it. */
   readonly state: Float64Array;
-  /** All that the next transition depends on, a copy: set it, and read it. */
-  snapshot: Float64Array;
+  /** A copy of all that the next transition depends on. What is not in it is discarded. */
+  takeSnapshot(): Float64Array;
+  /** Goes on from what `takeSnapshot` gave. */
+  restore(snapshot: Float64Array): void;
   /** Transition n, whose rows go to the record. */
   take(n: number, record: StepRecord | undefined): void;
 }
@@ -29,18 +31,13 @@ export function recomputeGrid(prepared: RunContext, iterations: boolean, apart: 
   const steps = new GridStepper(prepared, stepper);
   return {
     state: stepper.state,
-    get snapshot() {
-      return stepper.snapshot;
-    },
-    set snapshot(place) {
-      stepper.snapshot = place;
-    },
+    takeSnapshot: () => stepper.takeSnapshot(),
+    restore: snapshot => stepper.restore(snapshot),
     take(n, record) {
       poll?.();
-      stepper.record = record;
+      stepper.recorder.record = record;
       const status = steps.take(n);
-      // Texts that outlive this hold the stepper.
-      stepper.record = undefined;
+      stepper.release();
       if (status !== 'completed') throw stepper.error ?? new Error(failed);
     },
   };
@@ -54,12 +51,8 @@ export function recomputeHistory(prepared: RunContext, history: StepHistory): Re
   const before = new Float64Array(state.length);
   return {
     state,
-    get snapshot() {
-      return state.slice();
-    },
-    set snapshot(place) {
-      state.set(place);
-    },
+    takeSnapshot: () => state.slice(),
+    restore: snapshot => state.set(snapshot),
     take(n, record) {
       poll?.();
       if (record !== undefined) before.set(state);

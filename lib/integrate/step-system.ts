@@ -3,12 +3,7 @@ import type {RoutineFactor, RoutineWriter} from '../engine/wasm/routine.js';
 import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
 import {auto, constraintCoupling} from '../linear/index.js';
 import {routinesOf} from '../engine/routines.js';
-import {
-  type CompiledFactorization,
-  resolveJacobianUse,
-  type NonlinearSystem,
-  type NewtonRoutine,
-} from '../newton/index.js';
+import {type CompiledFactorization, resolveJacobianUse, type NonlinearSystem} from '../newton/index.js';
 import {programCallee, VectorCallees} from '../routine/callees.js';
 import type {Element, Local, Callee, RoutineBuilder} from '../routine/routine.js';
 import {abs, div, element, greater, less, max, mul} from '../routine/routine.js';
@@ -44,9 +39,6 @@ export function leftMatrixSize(prepared: RunContext): number {
   return compiled.matrices.matrix?.pattern.columns.length ?? 0;
 }
 
-/** Texts of Newton's iteration by executable, and by what else they depend on. */
-const written = new WeakMap<ForwardExecutable, NonNullable<NonlinearSystem['newtonRoutines']>>();
-
 export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
   readonly residual: Float64Array;
@@ -76,7 +68,6 @@ export class StepSystem implements NonlinearSystem {
   /** The matrix at the guess is that of other equations: those of broken constraints. */
   private readonly startsApart: boolean;
   reusedFactor = false;
-  readonly newtonRoutines: NonNullable<NonlinearSystem['newtonRoutines']>;
 
   constructor(private readonly prepared: RunContext) {
     const {compiled, traced, engine, options} = prepared;
@@ -84,9 +75,6 @@ export class StepSystem implements NonlinearSystem {
     if (matrix === undefined) throw new Error('an explicit scheme has no equations to solve');
     const {linear} = options.newton;
     this.forward = compiled.forward(linear, prepared.storage);
-    let texts = written.get(this.forward);
-    if (texts === undefined) written.set(this.forward, (texts = new Map<string, NewtonRoutine>()));
-    this.newtonRoutines = texts;
     this.pattern = matrix.pattern;
     this.hasApproximateJacobian = traced.functions.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');
@@ -131,6 +119,10 @@ export class StepSystem implements NonlinearSystem {
     if (traced.functions.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.products = this.bindProducts(linear, prepared);
+  }
+
+  get executable(): ForwardExecutable {
+    return this.forward;
   }
 
   factor(first: boolean, model: boolean): Factor {

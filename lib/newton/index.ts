@@ -7,12 +7,13 @@ export {
   isPlainNewton,
   resolveJacobianUse,
   NewtonIteration,
-  type Host,
+  newtonSettings,
   type IterationObserver,
   type NewtonCounters,
+  type NewtonRoutineSettings,
   type NewtonStatus,
 } from './iteration.js';
-export {workVectors, type CompiledFactorization, type NonlinearSystem, type NewtonRoutine} from './system.js';
+export {workVectors, type CompiledFactorization, type NonlinearSystem} from './system.js';
 export {simplifiedMaxIterations, SimplifiedNewton, type SequentialSystem} from './simplified-newton.js';
 export {newton, type JacobianUse, type Newton, type NewtonOptions} from './options.js';
 export {backtracking, full, subSteps, type BacktrackingOptions, type StepLength} from './step-length.js';

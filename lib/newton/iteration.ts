@@ -16,21 +16,22 @@
 import type {Vectors} from '../engine/vectors.js';
 import {plainVectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
-import type {Factor} from '../linear/index.js';
+import type {Factor, LinearSolver} from '../linear/index.js';
 import {dot} from '../linear/index.js';
-import {interpret} from '../routine/interpret.js';
 import {VectorCallees, hostFunction} from '../routine/callees.js';
 import type {Callee, Value} from '../routine/routine.js';
 import {element, RoutineBuilder} from '../routine/routine.js';
+import type {Host, RoutineCall, SharedRoutine} from '../routine/shared.js';
+import {RoutineCache} from '../routine/shared.js';
 import {linearFailure} from './linear-failure.js';
 import {nextForcing} from './forcing.js';
 import {norm, minStepLength} from './norms.js';
 import type {Newton} from './options.js';
 import {JacobianSelector, energyLineSearch} from './approximate-jacobian.js';
-import type {NonlinearSystem, NewtonRoutine, workVectors} from './system.js';
+import type {NonlinearSystem, workVectors} from './system.js';
 import type {NewtonOperations, NewtonSettings} from './emit-newton.js';
 import {frameSize, NewtonEmitter, newtonStatuses, frameSlots, normCapacity} from './emit-newton.js';
-import {Tolerances} from './tolerances.js';
+import {effectiveTolerance, Tolerances} from './tolerances.js';
 
 export type NewtonStatus = 'converged' | 'newton-diverged' | 'singular' | 'not-finite';
 
@@ -84,10 +85,46 @@ export function addCounts(frame: Float64Array, counters: NewtonCounters): void {
   frame.fill(0, frameSlots.iterations, frameSlots.factorizations + 1);
 }
 
-/** Holds the iteration whose JavaScript functions a compiled routine calls. */
-export interface Host {
-  readonly iteration: NewtonIteration;
+/** All that a routine with the iteration depends on beside its arrays: a solver's factor has kernels of its own. */
+export type NewtonRoutineSettings = NewtonSettings & {readonly linear: LinearSolver};
+
+/**
+ * The constants of an iteration's routine.
+ * @param observed an observer is told of every iteration
+ */
+export function newtonSettings(
+  options: Newton,
+  system: NonlinearSystem,
+  linearizedGuess: boolean,
+  observed: boolean,
+): NewtonRoutineSettings {
+  return {
+    iterationLimit: options.iterations ?? options.maxIterations,
+    truncated: options.iterations !== undefined,
+    jacobian: resolveJacobianUse(options, system),
+    damped: options.step.isFull !== true,
+    inexact: options.forcing !== undefined,
+    hasFirstResidual: system.evaluateFirstResidual !== undefined,
+    linearizedGuess,
+    hasApproximateJacobian: system.hasApproximateJacobian,
+    matrixFree: system.matrixFree,
+    usesRoundoffFloor: options.tolerance.absolute === 0 && system.emitTypicalSizes !== undefined,
+    epsilon: system.epsilon,
+    observed,
+    ...effectiveTolerance(options.tolerance, system.epsilon),
+    linear: options.linear,
+  };
 }
+
+/** Solves by themselves, outside a routine of a step. */
+const newtonRoutines = new RoutineCache<NewtonIteration, NewtonRoutineSettings>({
+  emit(iteration, host) {
+    const b = new RoutineBuilder();
+    b.return(iteration.emit(b, host));
+    return b.routine;
+  },
+  interpretedCalls: Infinity,
+});
 
 export class NewtonIteration {
   /** The error that caused the last failure, if there was one. */
@@ -106,7 +143,7 @@ export class NewtonIteration {
   private readonly selector: JacobianSelector;
   private readonly vectors: Vectors;
   private readonly jacobian: 'fresh' | 'chord' | 'auto';
-  private routine: NewtonRoutine | undefined;
+  private routine: SharedRoutine<NewtonIteration, NewtonRoutineSettings> | undefined;
 
   /**
    * @param linearizedGuess the first iteration belongs to the guess and is not counted
@@ -172,33 +209,20 @@ export class NewtonIteration {
 
   /** Solves for the root, from the guess in z; the root is left in z. A linear problem takes one iteration. */
   solve(): NewtonStatus {
-    const text = (this.routine ??= this.sharedRoutine());
-    text.host.iteration = this;
-    return newtonStatuses[this.run(text.solve)];
-  }
-
-  private sharedRoutine(): NewtonRoutine {
-    const {newtonRoutines = new Map<string, NewtonRoutine>()} = this.system;
-    const key = JSON.stringify(this.settings);
-    let text = newtonRoutines.get(key);
-    if (text === undefined) {
-      const [b, host] = [new RoutineBuilder(), {iteration: this as NewtonIteration}];
-      b.return(this.emit(b, host));
-      newtonRoutines.set(key, (text = {host, solve: interpret(b.routine)}));
-    }
-    return text;
+    this.routine ??= newtonRoutines.of(this.system.executable, this.settings);
+    return newtonStatuses[this.run(this.routine.bind(this))];
   }
 
   /**
-   * Runs a routine that contains this iteration.
+   * Runs a routine that contains this iteration, with two numbers.
    * @returns the routine's result, or the number of a status if a factorization or a linear solve failed
    */
-  run(search: () => number): number {
+  run(routine: RoutineCall, a = 0, b = 0): number {
     const {frame} = this;
     this.cause = undefined;
     beginSolve(frame, this.system, this.factor !== undefined);
     try {
-      const found = search();
+      const found = routine(a, b);
       if (frame[frameSlots.hasFactor] === 0) this.factor = undefined;
       return found;
     } catch (error) {
@@ -218,43 +242,27 @@ export class NewtonIteration {
 
   /**
    * Emits the iteration from the guess in z to the root in z.
-   * @param host holds the iteration whose JavaScript functions are called: a routine outlives an iteration, and serves
+   * @param host has the iteration whose JavaScript functions are called: a routine outlives an iteration, and serves
    *   others on the same arrays
    * @returns a variable with the number of its status
    */
-  emit(b: RoutineBuilder, host: Host = {iteration: this}): Value {
+  emit(b: RoutineBuilder, host: Host<NewtonIteration> = {owner: this}): Value {
     return new NewtonEmitter(b, this.operations(host), this.settings).emit();
   }
 
-  /** The values that are constants of the emitted routine. */
-  get settings(): NewtonSettings {
-    const {options, system} = this;
-    return {
-      iterationLimit: options.iterations ?? options.maxIterations,
-      truncated: options.iterations !== undefined,
-      jacobian: this.jacobian,
-      damped: options.step.isFull !== true,
-      inexact: options.forcing !== undefined,
-      hasFirstResidual: system.evaluateFirstResidual !== undefined,
-      linearizedGuess: this.linearizedGuess,
-      hasApproximateJacobian: system.hasApproximateJacobian,
-      matrixFree: system.matrixFree,
-      usesRoundoffFloor: options.tolerance.absolute === 0 && system.emitTypicalSizes !== undefined,
-      epsilon: system.epsilon,
-      observed: this.observe !== undefined,
-      ...this.tolerances.effective,
-    };
+  private get settings(): NewtonRoutineSettings {
+    return newtonSettings(this.options, this.system, this.linearizedGuess, this.observe !== undefined);
   }
 
-  private operations(host: Host): NewtonOperations {
+  private operations(host: Host<NewtonIteration>): NewtonOperations {
     const {system, vectors, frame, delta, nextDelta, base} = this;
     const {z, residual, compiledFactorization} = system;
     const {weights, rowScale, typicalSizes} = this.tolerances.arrays;
     const operations = new VectorCallees(vectors, () => system.compiled?.kernels());
     const flag = (run: () => boolean): Callee => hostFunction(() => (run() ? 1 : 0));
-    const factor: Callee = {run: first => host.iteration.refactor(first === 1)};
-    const scaleRows: Callee = {run: (size, first) => host.iteration.tolerances.scaleRows(size, first)};
-    const [solveDelta, solveNext] = [delta, nextDelta].map((x): Callee => ({run: () => host.iteration.solveLinear(x)}));
+    const factor: Callee = {run: first => host.owner.refactor(first === 1)};
+    const scaleRows: Callee = {run: (size, first) => host.owner.tolerances.scaleRows(size, first)};
+    const [solveDelta, solveNext] = [delta, nextDelta].map((x): Callee => ({run: () => host.owner.solveLinear(x)}));
     const [mayFactorCompiled, factoredInJs] = [
       element(frame, frameSlots.mayFactorCompiled),
       element(frame, frameSlots.factoredInJs),
@@ -265,8 +273,8 @@ export class NewtonIteration {
       : undefined;
     return {
       frame,
-      residual: system.residualCallee ?? {run: () => system.evaluateResidual()},
-      firstResidual: {run: () => system.evaluateFirstResidual?.()},
+      residual: system.residualCallee ?? {run: () => host.owner.system.evaluateResidual()},
+      firstResidual: {run: () => host.owner.system.evaluateFirstResidual?.()},
       factor: compiledFactor?.factor(factor) ?? factor,
       solveDelta: compiledFactor?.solve(solveDelta, delta) ?? solveDelta,
       solveNext: compiledFactor?.solve(solveNext, nextDelta) ?? solveNext,
@@ -276,7 +284,7 @@ export class NewtonIteration {
       largestUnknown: operations.largest(z),
       computeWeights: operations.computeWeights(weights, z, base, delta),
       addRoundoffFloor: operations.axpy(weights, weights, typicalSizes),
-      emitTypicalSizes: b => system.emitTypicalSizes?.(b, typicalSizes, () => host.iteration.system),
+      emitTypicalSizes: b => system.emitTypicalSizes?.(b, typicalSizes, () => host.owner.system),
       deltaRatio: operations.largestRatio(delta, weights),
       nextRatio: operations.largestRatio(nextDelta, weights),
       scaledResidual: operations.largestRatio(residual, rowScale),
@@ -285,16 +293,16 @@ export class NewtonIteration {
       restoreBase: operations.copy(z, base),
       shiftCorrection: operations.copy(delta, nextDelta),
       scaleRows: compiledFactor?.scaleRows(scaleRows, weights, rowScale) ?? scaleRows,
-      resetRowScales: {run: () => host.iteration.tolerances.resetRowScales()},
-      isDeltaRoundoff: flag(() => host.iteration.isRoundoff(delta)),
-      isNextRoundoff: flag(() => host.iteration.isRoundoff(nextDelta)),
-      restart: {run: () => host.iteration.restart()},
-      lineSearch: hostFunction((first, last) => host.iteration.lineSearch(first === 1, last === 1)),
-      observe: {run: (first, length) => host.iteration.observe?.(base, delta, length, first === 1)},
-      recordNorm: {run: (iteration, distance) => host.iteration.recordNorm(iteration, distance)},
-      checkDescent: flag(() => host.iteration.checkDescent()),
-      trySwitchToJacobian: flag(() => host.iteration.trySwitchToJacobian()),
-      revertToApproximation: flag(() => host.iteration.revertToApproximation()),
+      resetRowScales: {run: () => host.owner.tolerances.resetRowScales()},
+      isDeltaRoundoff: flag(() => host.owner.isRoundoff(delta)),
+      isNextRoundoff: flag(() => host.owner.isRoundoff(nextDelta)),
+      restart: {run: () => host.owner.restart()},
+      lineSearch: hostFunction((first, last) => host.owner.lineSearch(first === 1, last === 1)),
+      observe: {run: (first, length) => host.owner.observe?.(base, delta, length, first === 1)},
+      recordNorm: {run: (iteration, distance) => host.owner.recordNorm(iteration, distance)},
+      checkDescent: flag(() => host.owner.checkDescent()),
+      trySwitchToJacobian: flag(() => host.owner.trySwitchToJacobian()),
+      revertToApproximation: flag(() => host.owner.revertToApproximation()),
     };
   }
 

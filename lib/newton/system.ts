@@ -1,4 +1,5 @@
 /** The system of equations that Newton's iteration solves. */
+import type {Executable} from '../engine/engine.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {VectorKernels} from '../engine/wasm/kernels.js';
 import type {Factor} from '../linear/index.js';
@@ -6,12 +7,6 @@ import type {Element, Callee, RoutineBuilder} from '../routine/routine.js';
 
 /** Work vectors of an iteration. */
 export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale', 'typicalSizes'] as const;
-
-/** A compiled Newton solve, and the iteration whose JavaScript functions it calls. */
-export interface NewtonRoutine {
-  readonly host: {iteration: object};
-  readonly solve: () => number;
-}
 
 /** Factors and solves in a compiled routine; in JavaScript if the kernels do not suit the matrix. */
 export interface CompiledFactorization {
@@ -58,8 +53,10 @@ export interface NonlinearSystem {
     general: Element,
     count: Element,
   ) => CompiledFactorization | undefined;
-  /** Compiled Newton solves on the same arrays and functions, by their settings; undefined if none are shared. */
-  readonly newtonRoutines?: Map<string, NewtonRoutine>;
+  /**
+   * The programs, with the arrays of the system: iterations on them share their routines. Default: none are shared.
+   */
+  readonly executable?: Executable;
   /** Whether the Jacobian has been checked. */
   readonly jacobianChecked?: boolean;
   /** Whether the last requested factorization was already available. */

@@ -47,10 +47,10 @@ describe('step: what is kept of a step', () => {
     expect(prepared.compiled.storage.size).to.equal(n);
     const {q, v} = start(n);
     const stepper = new Stepper(prepared, Float64Array.from([...q, ...v]), false, true);
-    stepper.record = new StepRecord(n, 0, 1);
+    stepper.recorder.record = new StepRecord(n, 0, 1);
     expect(stepper.attempt(0, 0.1)).to.equal('completed');
     const kept = new Float64Array(n);
-    stepper.record.load(0, {x: kept});
+    stepper.recorder.record.load(0, {x: kept});
     kept.forEach((twice, i) => expect(twice).to.be.closeTo(q[i] + stepper.state[i], 1e-15));
   });
 
@@ -116,7 +116,7 @@ describe('step: what is kept of a step', () => {
         const pulled = ([true, false] as const).map(narrow => {
           const context = {...prepared, storage: narrow ? ('narrow' as const) : undefined};
           const stepper = new Stepper(context, state, false, true);
-          stepper.record = narrow
+          stepper.recorder.record = narrow
             ? new StepRecord(compiled.storage.size, 0, 1)
             : new StepRecord(traced.state.size, traced.unknown.size, 1);
           expect(stepper.attempt(0, 0.1)).to.equal('completed');
@@ -126,7 +126,7 @@ describe('step: what is kept of a step', () => {
           loadParameters(executable, context);
           const cotangents = new ParameterCotangents(context, executable, compiled.canAccumulate);
           const xCotangent = Float64Array.from(state, (_, i) => Math.cos(i));
-          implicitPull(context, executable, cotangents)(stepper.record, 0, xCotangent, true);
+          implicitPull(context, executable, cotangents)(stepper.recorder.record, 0, xCotangent, true);
           return [...xCotangent, ...cotangents.finish()[0]];
         });
         expect(pulled[0]).to.deep.equal(pulled[1]);
@@ -153,7 +153,7 @@ describe('step: what is kept of a step', () => {
         const pulled = ([true, false] as const).map(narrow => {
           const context = {...prepared, storage: narrow ? ('narrow' as const) : undefined};
           const stepper = new Stepper(context, Float64Array.from(y.flat()), false, true);
-          stepper.record = new StepRecord(narrow ? compiled.storage.size : traced.state.size, 0, 1);
+          stepper.recorder.record = new StepRecord(narrow ? compiled.storage.size : traced.state.size, 0, 1);
           expect(stepper.attempt(0, 0.1)).to.equal('completed');
           const executable = narrow
             ? compiled.adjoint(directSolver(linear))
@@ -161,7 +161,7 @@ describe('step: what is kept of a step', () => {
           loadParameters(executable, context);
           const cotangents = new ParameterCotangents(context, executable, compiled.canAccumulate);
           const xCotangent = Float64Array.from(y.flat(), (_, i) => Math.cos(i));
-          implicitPull(context, executable, cotangents)(stepper.record, 0, xCotangent, true);
+          implicitPull(context, executable, cotangents)(stepper.recorder.record, 0, xCotangent, true);
           return [...xCotangent, ...cotangents.finish().flatMap(part => [...part])];
         });
         expect(pulled[0]).to.deep.equal(pulled[1]);

@@ -317,7 +317,6 @@ function executableIn(
   let kernels: NumericKernels | undefined;
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
-  const made = new Map<string, unknown>();
   let ofVectors: VectorKernels | undefined;
   const boundVectors = (): VectorKernels => (ofVectors ??= vectorKernels(memory));
   const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory, boundVectors()));
@@ -359,10 +358,6 @@ function executableIn(
         return boundKernels();
       },
       factor: compiledFactor,
-      once<T>(key: string, make: () => T): T {
-        if (!made.has(key)) made.set(key, make());
-        return made.get(key) as T;
-      },
     },
     address: name => buffer(name).byteOffset,
   };

@@ -4,9 +4,10 @@
  * single steps.
  */
 import {routinesOf} from '../../engine/routines.js';
-import {compile} from '../../routine/compile.js';
 import {programCallee, hostFunction, VectorCallees} from '../../routine/callees.js';
-import type {Callee} from '../../routine/routine.js';
+import type {Callee, Routine} from '../../routine/routine.js';
+import type {Host, SharedRoutine} from '../../routine/shared.js';
+import {RoutineCache} from '../../routine/shared.js';
 import type {BlockNumber} from '../../step/adaptive-block-layout.js';
 import {adaptiveBlockSteps, controlIndex} from '../../step/adaptive-block-layout.js';
 import type {StepExecutable} from '../../step/buffers.js';
@@ -17,6 +18,7 @@ import {CallBatcher} from '../call-batcher.js';
 import type {RunContext} from '../run-context.js';
 import type {AdaptiveParts, AdaptiveRoom} from './emit-adaptive.js';
 import {attemptsRoutine} from './emit-adaptive.js';
+import type {ErrorArrays} from './error-estimate.js';
 import {errorCallee, setTolerances} from './error-estimate.js';
 import type {AttemptLoop} from './attempt-loop.js';
 import type {Plan} from './plan.js';
@@ -117,7 +119,8 @@ export class Judge {
     return true;
   }
 
-  readonly part: Callee = hostFunction(error => {
+  /** Accepts or refuses the attempt at hand by its error. @returns 1 if another one follows */
+  judge(error: number): number {
     const {judged, control, step, interpolation} = this;
     if (judged === undefined) return 0;
     const {attempts, sequence} = judged;
@@ -135,8 +138,13 @@ export class Judge {
       attempts.reject(t, h, error, 'error');
     }
     return this.propose(judged) ? 1 : 0;
-  });
+  }
 }
+
+const blockRoutines = new RoutineCache<AdaptiveBlocks>({
+  emit: (blocks, host) => blocks.emit(host),
+  interpretedCalls: 0,
+});
 
 export class AdaptiveBlocks {
   /**
@@ -155,7 +163,9 @@ export class AdaptiveBlocks {
   readonly x: Float64Array;
   private readonly room: number;
   private readonly judge: Judge;
-  private readonly run: () => void;
+  private readonly routine: SharedRoutine<AdaptiveBlocks>;
+  private readonly executable: AttemptsExecutable;
+  private readonly errorArrays: ErrorArrays;
   /** Attempts in a block: between blocks a run is aborted and tells its progress. */
   private readonly limit: CallBatcher;
 
@@ -169,8 +179,7 @@ export class AdaptiveBlocks {
   private constructor(prepared: RunContext, plan: Plan) {
     const {compiled, traced} = prepared;
     const executable = compiled.adaptiveSteps;
-    const routines = routinesOf(executable);
-    if (routines === undefined) throw new Error('programs in blocks are compiled');
+    this.executable = executable;
     const {size} = traced.state;
     [this.room, this.width] = [adaptiveBlockSteps(size), rowHeaderSize + size];
     [this.rows, this.control, this.stiffness, this.x] = (['block', 'blockControl', 'blockStiffness', 'x'] as const).map(
@@ -179,17 +188,20 @@ export class AdaptiveBlocks {
     loadParameters(executable, prepared);
     const {onProgress, poll} = prepared.options;
     this.limit = new CallBatcher(onProgress !== undefined || poll !== undefined);
-    const arrays = {absolute: executable.buffer('blockAbsolute'), errorMask: executable.buffer('blockJudged')};
-    setTolerances(arrays, plan, traced, this.control);
-    this.judge = routines.once('judge', () => new Judge(this.control, executable));
-    this.run = routines.once('adaptive', () => {
-      const parts = partsOfAttempts(executable, errorCallee(executable, arrays), this.judge.part);
-      return compile(attemptsRoutine(parts, this.places(executable)), routines.memory);
-    });
+    this.errorArrays = {absolute: executable.buffer('blockAbsolute'), errorMask: executable.buffer('blockJudged')};
+    setTolerances(this.errorArrays, plan, traced, this.control);
+    this.judge = new Judge(this.control, executable);
+    this.routine = blockRoutines.of(executable, {});
   }
 
-  private places(executable: AttemptsExecutable): AdaptiveRoom {
-    const {control, rows, room, x} = this;
+  emit(host: Host<AdaptiveBlocks>): Routine {
+    const {executable, errorArrays} = this;
+    const judge = hostFunction(error => host.owner.judge.judge(error));
+    return attemptsRoutine(partsOfAttempts(executable, errorCallee(executable, errorArrays), judge), this.places());
+  }
+
+  private places(): AdaptiveRoom {
+    const {executable, control, rows, room, x} = this;
     const stiffness = executable.optionalBuffer('stiffness');
     return {
       control,
@@ -221,7 +233,7 @@ export class AdaptiveBlocks {
     x.set(state);
     this.set('mostAttempts', Math.min(limit.maxSteps, room));
     return limit.time(() => {
-      this.run();
+      this.routine.bind(this)();
       return this.get('attempts');
     });
   }

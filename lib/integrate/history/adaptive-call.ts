@@ -7,6 +7,7 @@ import {historyAdjoint} from '../../adjoint/timed-pull.js';
 import {timedPulls} from '../../adjoint/timed-blocks.js';
 import {routinesOf} from '../../engine/routines.js';
 import {compile} from '../../routine/compile.js';
+import {hostFunction} from '../../routine/callees.js';
 import type {BlockNumber} from '../../step/adaptive-block-layout.js';
 import {controlSize, controlIndex} from '../../step/adaptive-block-layout.js';
 import {parameterCotangent} from '../../step/parameter-names.js';
@@ -86,7 +87,8 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
     const tolerances = {absolute: arrays.absolute, errorMask: arrays.judged};
     setTolerances(tolerances, plan, traced, arrays.control);
     const judge = new Judge(arrays.control, forward);
-    const parts = partsOfAttempts(forward, errorCallee(forward, tolerances), judge.part);
+    const judgeCallee = hostFunction(error => judge.judge(error));
+    const parts = partsOfAttempts(forward, errorCallee(forward, tolerances), judgeCallee);
     const attempts = compile(
       attemptsRoutine(parts, {
         control: arrays.control,
@@ -103,13 +105,16 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
     const power = traced.errorInfo?.errorOrder ?? traced.order + 1;
     const set = (name: BlockNumber, value: number): void => void (arrays.control[controlIndex[name]] = value);
     const get = (name: BlockNumber): number => arrays.control[controlIndex[name]];
-    const pullSteps = timedPulls(adjoint, backwards, {
-      rows: arrays.rows,
-      states: arrays.cotangents,
-      thetas: theta,
-      afters: after,
-      sum: arrays.cotangent,
-    });
+    const pullSteps = compile(
+      timedPulls(adjoint, {
+        rows: arrays.rows,
+        states: arrays.cotangents,
+        thetas: theta,
+        afters: after,
+        sum: arrays.cotangent,
+      }),
+      backwards.memory,
+    );
     const begin = start.bind();
     const x = forward.buffer('x');
     const sums = parameterList(count).map(name => adjoint.optionalBuffer(parameterCotangent('pullStep', name)));

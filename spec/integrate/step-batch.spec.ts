@@ -1,5 +1,5 @@
 /**
- * Several steps of a grid in one call, forwards (integrate/step-blocks.ts) and back (adjoint/pull-blocks.ts), and the same step by
+ * Several steps of a grid in one call, forwards (integrate/step-batch.ts) and back (adjoint/pull-blocks.ts), and the same step by
  * step: states, gradients, counts and failures are the same to the bit, whatever is saved, kept or cut short.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -35,7 +35,7 @@ import {
   verlet,
 } from '../../lib/index.js';
 import {CallBatcher} from '../../lib/integrate/call-batcher.js';
-import {StepBlocks} from '../../lib/integrate/step-blocks.js';
+import {StepBatch} from '../../lib/integrate/step-batch.js';
 
 import {draw, stream} from '../simulate/numbers.js';
 import {coupled, stepByStep} from '../simulate/step-by-step.js';
@@ -47,7 +47,7 @@ const apart = stepByStep(wasm, 'step by step');
 /** Steps that were taken in calls, and pulled back in calls. */
 let [taken, pulled] = [0, 0];
 
-const [take, pull] = [StepBlocks.prototype.take, PullBlocks.prototype.pull];
+const [take, pull] = [StepBatch.prototype.take, PullBlocks.prototype.pull];
 
 /** Springs k(d + c d³) along a row, driven: a tridiagonal Jacobian. */
 const row = (n: number, seed: number): MechanicalSystem =>
@@ -121,10 +121,10 @@ const savedAt = (saveAt: ReturnType<typeof saves.generate>['value'], dt: number)
 
 describe('integrate: several steps in one call', () => {
   before(() => {
-    StepBlocks.prototype.take = function (...given) {
-      const code = take.apply(this, given);
-      taken += this.count;
-      return code;
+    StepBatch.prototype.take = function (...given) {
+      const count = take.apply(this, given);
+      taken += count;
+      return count;
     };
     PullBlocks.prototype.pull = function (...given) {
       pulled += given[2];
@@ -132,7 +132,7 @@ describe('integrate: several steps in one call', () => {
     };
   });
   after(() => {
-    StepBlocks.prototype.take = take;
+    StepBatch.prototype.take = take;
     PullBlocks.prototype.pull = pull;
   });
   beforeEach(() => void ([taken, pulled] = [0, 0]));
