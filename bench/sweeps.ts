@@ -11,7 +11,7 @@ import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {parseArgs} from 'node:util';
-import {collect, openStore, startWorker, sweep, type Case, type Engine, type Row, type Sweep} from '../sweep/index.js';
+import {collect, engines, openStore, sweep, type Case, type Engine, type Row, type Sweep} from '../sweep/index.js';
 import {bullmq} from '../sweep/bullmq.js';
 import {indexed, local} from '../sweep/local.js';
 import {grid, linspace, uniform} from '../sweep/cases.js';
@@ -214,7 +214,7 @@ switch (what) {
   }
   case 'worker': {
     const [port, store] = rest;
-    const worker = await startWorker({
+    const worker = await engines.startWorker({
       connection: {url: `redis://127.0.0.1:${port}`},
       tasks: [path.dirname(fileURLToPath(import.meta.url))],
       store: openStore(store),

@@ -1,7 +1,7 @@
 /** A run of a model as a page: its series, its phases, its energy, the step's matrix and its motion. */
 import {htmlPage, markup, verbatim, type Markup} from '../lib/markup.js';
 import type {Trajectory, System} from '../lib/index.js';
-import {animate, charts, figure, jacobianPattern, plot} from '../plot/index.js';
+import {animate, charts, figure, plot} from '../plot/index.js';
 import type {ModelFile} from './model-file.js';
 import {runOptions} from './options.js';
 
@@ -18,7 +18,7 @@ export function runPage(
     [
       "The step's matrix",
       () => {
-        const pattern = jacobianPattern(
+        const pattern = charts.jacobianPattern(
           system,
           initial as never,
           {...runOptions(options), steps: 1, t1: undefined} as never,

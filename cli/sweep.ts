@@ -1,11 +1,9 @@
 /** The commands of sweeps: running one, its store's counts and tables, a cluster's scripts, and a queue's workers. */
 import {readFile} from 'node:fs/promises';
 import {
-  clusterScripts,
   collect,
   engines,
   openStore,
-  startWorker,
   sweep as runSweep,
   writePage,
   type Engine,
@@ -160,11 +158,13 @@ async function prune(folder: string, given: Given, out: Out): Promise<number> {
 
 function script(file: string, given: Given, out: Out): number {
   const kind = text(given, 'script') ?? '';
-  if (!Object.hasOwn(clusterScripts, kind))
-    throw new Usage(`There is no script for '${kind}'; choose one of ${Object.keys(clusterScripts).join(', ')}.`);
+  if (!Object.hasOwn(engines.clusterScripts, kind))
+    throw new Usage(
+      `There is no script for '${kind}'; choose one of ${Object.keys(engines.clusterScripts).join(', ')}.`,
+    );
   const shards = number(given, 'of');
   if (shards === undefined) throw new Usage('--script needs --of, the number of shares.');
-  const written = clusterScripts[kind as keyof typeof clusterScripts]({
+  const written = engines.clusterScripts[kind as keyof typeof engines.clusterScripts]({
     file,
     shards,
     workers: number(given, 'workers') ?? 1,
@@ -179,7 +179,7 @@ export async function worker(given: Given, out: Out): Promise<number> {
   const store = text(given, 'store');
   if (folders === undefined || store === undefined)
     throw new Usage('worker needs --tasks, a folder of tasks alone, and --store, the folder of the results.');
-  const running = await startWorker({
+  const running = await engines.startWorker({
     connection: await connection(given),
     tasks: folders.split(','),
     store,

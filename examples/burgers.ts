@@ -77,7 +77,7 @@ function model(rows: number, kernel: tf.Tensor): Simulation<OdeSystem> {
 
 /** The states of a run with fixed weights, [saved, rows, points]. */
 function statesOf(kernel: Float64Array, starts: readonly (readonly number[])[]): Float64Array {
-  const weights = traced.constant(kernel, [width, 1, 2]);
+  const weights = traced.constantTensor(kernel, [width, 1, 2]);
   const run = model(starts.length, weights).run({initial: {y: starts}});
   const states = run.values('y');
   run.dispose();

@@ -8,7 +8,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {EncoderAt, ObjectiveAt, Params, SdeSystem, Simulation} from '../lib/index.js';
-import {brownianPath, ode, sde, signal, simulate, sra1} from '../lib/index.js';
+import {ode, sde, signal, simulate, stochastic} from '../lib/index.js';
 import {mlp, type Mlp} from '../models/index.js';
 import {adam, kalman, schedules, train, trainingStep, type Chart, type TrainingResult} from '../training/index.js';
 import {printTable, script, shown, type ScriptArguments} from './script.js';
@@ -27,11 +27,11 @@ export interface LatentRecord {
 /** `count` observations of a process with θ = 1 and σ = 0.8, at every second to sixth time of the grid. */
 export function made(count: number, seed: number): LatentRecord {
   const process = sde({drift: ({y}) => tf.neg(y), diffusion: () => tf.scalar(0.8), noise: 'additive', seed});
-  const random = brownianPath(seed + 1, [2 * count]).at(1);
+  const random = stochastic.brownianPath(seed + 1, [2 * count]).at(1);
   const places: number[] = [];
   for (let k = 0; k < count; k++)
     places.push((places[k - 1] ?? 0) + 4 + Math.round(Math.max(-2, Math.min(2, random[k]))));
-  const run = simulate(process, {y: 0.5}, {scheme: sra1(), dt, steps: places[count - 1]});
+  const run = simulate(process, {y: 0.5}, {scheme: stochastic.sra1(), dt, steps: places[count - 1]});
   const z = run.values('y');
   run.dispose();
   return {t: places.map(k => k * dt), y: places.map((k, i) => z[k] + noise * random[count + i])};
@@ -87,7 +87,7 @@ function model({rate, drive, network}: Posterior, {t, y}: LatentRecord, paths: n
     system,
     {y: Array.from({length: paths}, () => [0, 0])},
     {
-      scheme: sra1(),
+      scheme: stochastic.sra1(),
       dt,
       steps: Math.round(t[t.length - 1] / dt),
       params: {seed: 0},
@@ -146,7 +146,7 @@ export async function trained(
   };
   const batch = (seed: number) => ({
     params: {seed},
-    data: {start: [...brownianPath(seed, [paths]).at(-1)].map(x => [x])},
+    data: {start: [...stochastic.brownianPath(seed, [paths]).at(-1)].map(x => [x])},
   });
   const step = trainingStep(prepared, {
     loss,

@@ -14,8 +14,8 @@ import {
   positive,
   readTable,
   reports,
-  samples,
   schedules,
+  segments,
   train,
   type Chart,
   type Identification,
@@ -111,7 +111,7 @@ export async function trainNeuralOde(
   const years = 5;
   // Logarithms of populations of a few to a few dozen thousands, brought to order 1.
   const system = ode(({y: state}) => tf.reshape(network.apply(tf.reshape(tf.sub(state, 3), [1, 2])), [2]));
-  const pieces = samples.segments({t: populations.year, y}, {length: years + 1, stride: 1});
+  const pieces = segments({t: populations.year, y}, {length: years + 1, stride: 1});
   const model = simulate.prepare(system, {y: y[0]}, {scheme: tsit5(), dt, t1: years, saveAt: {every: 2}});
   const training = await train({
     loss: batch =>

@@ -12,10 +12,10 @@ import {mlp, neuralForce} from '../models/index.js';
 import {gaussian} from '../training/data/noise.js';
 import {
   free,
+  freeTree,
   identify,
   levenbergMarquardt,
   positive,
-  trees,
   type Identification,
   type MeasuredRecord,
 } from '../training/index.js';
@@ -93,7 +93,7 @@ function fitted(
   {train}: Silverbox,
   samples: number,
   guess: Estimate,
-  extra: ReturnType<typeof trees.free>,
+  extra: ReturnType<typeof freeTree>,
   maxIterations: number,
   onProgress: ProgressCallbacks['fit'],
 ): Promise<Identification> {
@@ -139,7 +139,7 @@ export async function compare(
     multisine: await freeRunError(fit, recordOf(box.tests.multisine)),
     arrow: await freeRunError(fit, recordOf(box.tests.arrow)),
   });
-  const weights = trees.free('network', network.params);
+  const weights = freeTree('network', network.params);
   const first = await fitted(physics, box, samples.physics, usual, {}, 40, show.fit);
   const second = await fitted(hybrid, box, samples.hybrid, first.estimate, weights, samples.iterations ?? 40, show.fit);
   return {physics: await judged(first), hybrid: await judged(second)};

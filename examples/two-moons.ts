@@ -8,8 +8,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {NumericParams, ObjectiveAt, OdeSystem, Params} from '../lib/index.js';
-import {rk4, simulate} from '../lib/index.js';
-import {flows, mlp, type Mlp} from '../models/index.js';
+import {rk4, simulate, stochastic} from '../lib/index.js';
+import {continuousFlow, logStandardNormal, mlp, type Mlp} from '../models/index.js';
 import {adam, schedules, train, trainingStep, type Chart, type TrainingResult} from '../training/index.js';
 import {Random} from '../training/train/random.js';
 import {script, shown, type ScriptArguments} from './script.js';
@@ -40,7 +40,7 @@ const withLogarithm = (points: readonly (readonly number[])[]): number[][] => po
 /** log p of the points of a saved start and end, [points]. */
 function logDensity(y: tf.Tensor, count: number): tf.Tensor {
   const end = tf.reshape(tf.slice(y, [1, 0, 0], [1, -1, -1]), [count, 3]);
-  return tf.add(flows.logNormal(tf.slice(end, [0, 0], [-1, 2])), tf.reshape(tf.slice(end, [0, 2], [-1, 1]), [count]));
+  return tf.add(logStandardNormal(tf.slice(end, [0, 0], [-1, 2])), tf.reshape(tf.slice(end, [0, 2], [-1, 1]), [count]));
 }
 
 /** log p of points, in double precision. */
@@ -81,11 +81,11 @@ export async function learnt(
 ): Promise<Density> {
   const network = mlp({sizes: [3, 32, 32, 2], seed: 7});
   const field = fieldOf(network);
-  const exact: OdeSystem = flows.continuous({size: 2, field});
-  const trainedSystem = estimated ? flows.continuous({size: 2, field, probe: ({probe}) => probe as tf.Tensor}) : exact;
+  const exact: OdeSystem = continuousFlow({size: 2, field});
+  const trainedSystem = estimated ? continuousFlow({size: 2, field, probe: ({probe}) => probe as tf.Tensor}) : exact;
   const paramsOf = (seed: number): NumericParams => {
     if (!estimated) return {};
-    const signs = flows.rademacher(seed, [rows, 2]);
+    const signs = stochastic.rademacher(seed, [rows, 2]);
     return {probe: Array.from({length: rows}, (_, i) => [signs[2 * i], signs[2 * i + 1]])};
   };
   const prepared = simulate.prepare(

@@ -76,7 +76,7 @@ export {
 export {frictionalContact} from './system/frictional-contact.js';
 export {dde, type DdeSpec, type DdeSystem, type DelayedAt} from './system/dde.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
-export {loadTensorflow, tensorflowUnavailableReason} from './tfjs/native.js';
+export {loadTensorflow} from './tfjs/native.js';
 export {
   mechanics,
   type ForceAt,
@@ -95,16 +95,18 @@ export type {ObservedAt, Observe} from './step/trace-step.js';
 export {ode, type Derivative, type DerivativeAt, type Noise, type OdeSpec, type OdeSystem} from './system/ode.js';
 export {stateTree, type StateTree, type TreeDerivativeAt} from './system/state-tree.js';
 export type {NumericParams, Params} from './system/params.js';
-export {brownianPath, sde, type BrownianPath, type SdeSpec, type SdeSystem} from './system/sde.js';
+export {sde, type BrownianPath, type SdeSpec, type SdeSystem} from './system/sde.js';
 export {signal, type Input, type Signal, type SignalKind} from './system/signal.js';
+/** Schemes for an `sde`, and random numbers that a seed fixes: Brownian paths, and probes of a trace. */
+export * as stochastic from './stochastic.js';
 // Schemes, constraints, primitives and kernels of one's own (docs/extending.md).
 export {complementarity, defineConstraint, type GapAndMultiplier} from './system/constraint-kinds.js';
-export {rowScale} from './scheme/constrained.js';
 export type {Blocks} from './system/equations.js';
 export type {EngineName} from './engine/index.js';
 export {definePrimitive, type PrimitiveSpec} from './trace/define-primitive.js';
 export {traceKernel, type KernelMeaning} from './trace/trace-kernel.js';
 /**
- * For use inside traced functions: unrounded constants, products with a Jacobian, values with equations of their own.
+ * For use inside traced functions: unrounded constants, products with a Jacobian, values with equations of their own,
+ * divisors of a scheme's rows.
  */
 export * as traced from './traced.js';

@@ -1,6 +1,8 @@
 /**
- * For use inside traced functions: unrounded constants, products with a Jacobian, values with equations of their own.
+ * For use inside traced functions: unrounded constants, products with a Jacobian, values with equations of their own,
+ * divisors of a scheme's rows.
  */
-export {constantTensor as constant} from './trace/trace.js';
+export {rowScale} from './scheme/constrained.js';
 export {derivativeAlong} from './trace/differentials.js';
 export {lifted} from './trace/lifted.js';
+export {constantTensor} from './trace/trace.js';

@@ -46,9 +46,7 @@ export type FirstOrderActuatorSpec<Z extends string = 'actuator'> = Options<type
  * A force that follows its command as τ f' = gain · command − f.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
-export function firstOrderActuator<const Z extends string = 'actuator'>(
-  spec: FirstOrderActuatorSpec<Z>,
-): TermWithStates<Z> {
+export function firstOrder<const Z extends string = 'actuator'>(spec: FirstOrderActuatorSpec<Z>): TermWithStates<Z> {
   const {command, timeConstant, gain, initial, ...read} = readOptions(spec, actuatorOptions, 'actuators.firstOrder');
   const name = read.name as Z;
   const on = coordinate(spec, 'actuators.firstOrder');

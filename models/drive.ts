@@ -25,9 +25,9 @@ const drivenOptions = {
  * @example
  * ```ts
  * import {mechanics, simulate} from 'stiffgrad';
- * import {drivenBy, drives} from 'stiffgrad/models';
+ * import {drivenBy, harmonicDrive} from 'stiffgrad/models';
  *
- * const shaken = mechanics({mass: 1, forces: [drivenBy(drives.harmonic({amplitude: 1, frequency: 2}))]});
+ * const shaken = mechanics({mass: 1, forces: [drivenBy(harmonicDrive({amplitude: 1, frequency: 2}))]});
  * console.log(simulate(shaken, {q: 0, v: 0}, {dt: 0.01, steps: 10}).status); // → completed
  * ```
  */
@@ -65,7 +65,7 @@ export type HarmonicSpec = Options<typeof harmonicOptions>;
  * amplitude · sin(2π frequency t + phase); each coefficient a number or broadcasting to q.
  * @throws OptionError 'bad-coefficient'
  */
-export function harmonic(spec: HarmonicSpec): History {
+export function harmonicDrive(spec: HarmonicSpec): History {
   const {amplitude, frequency, phase} = readOptions(spec, harmonicOptions, 'harmonic');
   return (t, params) => {
     const angle = tf.add(tf.mul(tf.mul(2 * Math.PI, frequency(params)), t), phase(params));
@@ -92,7 +92,7 @@ export type RampSpec = Options<typeof rampOptions>;
  * if the order of the scheme matters.
  * @throws OptionError 'bad-option' unless start < end, 'bad-coefficient'
  */
-export function ramp(spec: RampSpec): History {
+export function rampDrive(spec: RampSpec): History {
   const {from, to, start, end} = readOptions(spec, rampOptions, 'ramp');
   if (!(start < end))
     throw new OptionError('bad-option', `ramp: start = ${start} must be before end = ${end}.`, {start, end});

@@ -7,7 +7,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {callable, positiveInteger, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import type {OdeSystem, Params} from '../lib/index.js';
-import {brownianPath, ode, OptionError, ShapeError} from '../lib/index.js';
+import {ode, OptionError, ShapeError} from '../lib/index.js';
 import {isElementwise, derivativeAlong} from '../lib/internal.js';
 
 const flowOptions = {
@@ -16,13 +16,13 @@ const flowOptions = {
   /** f: [rows, size] and a time [] to [rows, size], each row by itself. */
   field: typed<(z: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor>(callable),
   /**
-   * Hutchinson's estimate of the trace with these probes [rows, size], of mean 0 and covariance 1, as `rademacher`
+   * Hutchinson's estimate of the trace with these probes [rows, size], of mean 0 and covariance 1, as `stochastic.rademacher`
    * draws them; a function of params. Default: the trace itself, whose cost grows with `size`.
    */
   probe: optional(typed<(params: Params) => tf.Tensor>(callable)),
 };
 
-/** The argument of `flows.continuous`. @interface */
+/** The argument of `continuousFlow`. @interface */
 export type FlowSpec = Options<typeof flowOptions>;
 
 /**
@@ -31,8 +31,8 @@ export type FlowSpec = Options<typeof flowOptions>;
  * @throws OptionError; when traced, 'rows-mixed' if a row of the field depends on other rows, ShapeError if field or
  *   probe have another shape
  */
-export function flow(spec: FlowSpec): OdeSystem {
-  const {size, field, probe} = readOptions(spec, flowOptions, 'flows.continuous');
+export function continuousFlow(spec: FlowSpec): OdeSystem {
+  const {size, field, probe} = readOptions(spec, flowOptions, 'continuousFlow');
   /**
    * By the params of a trace, which all its stages share: checking the dependence of rows takes longer than tracing.
    */
@@ -41,7 +41,7 @@ export function flow(spec: FlowSpec): OdeSystem {
     if (y.rank !== 2 || y.shape[1] !== size + 1)
       throw new ShapeError(
         'flow-state',
-        `flows.continuous: the state has shape [${y.shape.join(', ')}], but must have [rows, ${size + 1}]: `
+        `continuousFlow: the state has shape [${y.shape.join(', ')}], but must have [rows, ${size + 1}]: `
           + `points of ${size} numbers, and the logarithm.`,
         {y: y.shape},
       );
@@ -50,7 +50,7 @@ export function flow(spec: FlowSpec): OdeSystem {
     if (!checked.has(params) && !isElementwise(at => f(at.y), z, size))
       throw new OptionError(
         'rows-mixed',
-        'flows.continuous: a row of field depends on other rows of z, for example through a mean over the batch, '
+        'continuousFlow: a row of field depends on other rows of z, for example through a mean over the batch, '
           + 'so its trace would be wrong. Compute each row of the field from the same row of z only.',
       );
     checked.add(params);
@@ -77,7 +77,7 @@ function shaped(x: tf.Tensor, shape: readonly number[], what: string): tf.Tensor
   if (x.shape.length === shape.length && x.shape.every((n, axis) => n === shape[axis])) return x;
   throw new ShapeError(
     'flow-shape',
-    `flows.continuous: ${what} returned shape [${x.shape.join(', ')}], but the points have [${shape.join(', ')}].`,
+    `continuousFlow: ${what} returned shape [${x.shape.join(', ')}], but the points have [${shape.join(', ')}].`,
     {
       [what]: x.shape,
     },
@@ -85,18 +85,6 @@ function shaped(x: tf.Tensor, shape: readonly number[], what: string): tf.Tensor
 }
 
 /** log N(z; 0, 1) of each row of [rows, size], [rows]. */
-export function logNormal(z: tf.Tensor): tf.Tensor {
+export function logStandardNormal(z: tf.Tensor): tf.Tensor {
   return tf.sub(tf.mul(tf.sum(tf.square(z), -1), -0.5), (z.shape[z.rank - 1] / 2) * Math.log(2 * Math.PI));
-}
-
-/**
- * Probes for Hutchinson's estimate: ±1 with equal probability, independent (of all probes these have the least
- * variance, Hutchinson 1990). The same seed gives the same on every machine.
- * @returns flat, row-major
- * @throws OptionError if the seed is not a whole number from 0 to 2⁵³
- */
-export function rademacher(seed: number, shape: readonly number[]): Float64Array {
-  return brownianPath(seed, shape)
-    .at(1)
-    .map(w => (w < 0 ? -1 : 1));
 }

@@ -29,9 +29,9 @@ export type CoulombSpec = Options<typeof coulombOptions>;
  * @example
  * ```ts
  * import {mechanics, simulate} from 'stiffgrad';
- * import {friction} from 'stiffgrad/models';
+ * import {coulomb} from 'stiffgrad/models';
  *
- * const sliding = mechanics({mass: 1, forces: [friction.coulomb({force: 1, velocityScale: 1e-3})]});
+ * const sliding = mechanics({mass: 1, forces: [coulomb({force: 1, velocityScale: 1e-3})]});
  * console.log(simulate(sliding, {q: 0, v: 1}, {dt: 0.01, steps: 50}).values('v')[50]); // → 0.500
  * ```
  */

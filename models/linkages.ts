@@ -24,7 +24,7 @@ import {withEnergy} from './energy.js';
 import {gravity, standardGravity} from './gravity.js';
 import type {BodyPoint, Pin} from './planar-bodies.js';
 import {pointsAndFixed, range, withFigure, type Drawn, type Figure} from './figure.js';
-import {bodyPoints, pins, planarGravity, planarMass} from './planar-bodies.js';
+import {bodyPoints, lumpedMass, pins, weight} from './planar-bodies.js';
 import {distanceConstraints} from './links.js';
 
 const rodChainOptions = {
@@ -123,7 +123,7 @@ export function fourBars(spec: FourBarsSpec): FourBars {
     const meeting = [head(i), ...(i > 0 ? [head(lying(i - 1))] : []), ...(i < windows ? [foot(lying(i))] : [])];
     meeting.forEach((one, a) => meeting.slice(a + 1).forEach(other => joints.push([one, other])));
   }
-  const inertia = planarMass({mass, inertia: params => tf.mul(mass(params), length ** 2 / 12)});
+  const inertia = lumpedMass({mass, inertia: params => tf.mul(mass(params), length ** 2 / 12)});
   const standing = (i: number): [number[], number[]] => [
     [i * length, half, Math.PI / 2],
     [speed / 2, 0, -speed / length],
@@ -138,7 +138,7 @@ export function fourBars(spec: FourBarsSpec): FourBars {
   ];
   const ends = bodyPoints(bars.flatMap((_, i) => [foot(i), head(i)]));
   return {
-    ...withEnergy(inertia, [planarGravity(inertia, g)], [pins(joints)]),
+    ...withEnergy(inertia, [weight(inertia, g)], [pins(joints)]),
     initial: {q: bars.map(([q]) => q), v: bars.map(([, v]) => v)},
     joint: head,
     figure: {

@@ -18,7 +18,7 @@ const names: readonly string[] = ['tanh', 'sigmoid', 'softplus', 'elu', 'relu', 
  * The caller disposes of it.
  * @throws OptionError 'bad-network' for a custom activation, which cannot be saved
  */
-export function layersModel({sizes, activation, params, weights}: Mlp): tf.Sequential {
+export function mlpToLayers({sizes, activation, params, weights}: Mlp): tf.Sequential {
   if (typeof activation === 'function')
     throw new OptionError(
       'bad-network',
@@ -47,10 +47,10 @@ export function layersModel({sizes, activation, params, weights}: Mlp): tf.Seque
  * @throws OptionError 'bad-network' if the model has other layers, different activations, or an activation after the
  *   last layer
  */
-export function mlpOfLayers(model: tf.LayersModel): Mlp {
+export function mlpFromLayers(model: tf.LayersModel): Mlp {
   const dense = model.layers.filter(layer => layer.getClassName() !== 'InputLayer');
   const refuse = (why: string): OptionError =>
-    new OptionError('bad-network', `networks.ofLayersModel: the tf.layers model '${model.name}' ${why}.`);
+    new OptionError('bad-network', `mlpFromLayers: the tf.layers model '${model.name}' ${why}.`);
   const other = dense.find(layer => layer.getClassName() !== 'Dense');
   if (other !== undefined || dense.length === 0)
     throw refuse(`has a layer of class ${other?.getClassName() ?? 'none'}; an mlp has only dense layers`);

@@ -27,18 +27,18 @@ export type PlanarBodiesSpec = Options<typeof planarOptions>;
  * The mass of planar bodies, [bodies, 3].
  * @throws OptionError 'bad-coefficient'; ShapeError 'planar-shape', 'coefficient-shape' when traced
  */
-export function planarMass(spec: PlanarBodiesSpec): Mass {
-  const {mass, inertia} = readOptions(spec, planarOptions, 'planarBodies.mass');
+export function lumpedMass(spec: PlanarBodiesSpec): Mass {
+  const {mass, inertia} = readOptions(spec, planarOptions, 'planarBodies.lumpedMass');
   return ({q, params}) => {
-    const bodies = requirePlanar(q, 'planarBodies.mass');
+    const bodies = requirePlanar(q, 'planarBodies.lumpedMass');
     const column = (read: typeof mass): tf.Tensor =>
       tf.reshape(tf.broadcastTo(read(params, [bodies], 'the bodies'), [bodies]), [bodies, 1]);
     return tf.concat([column(mass), column(mass), column(inertia)], 1);
   };
 }
 
-/** Weight of planar bodies along −y; g [length / time²], default 9.80665. */
-export function planarGravity(mass: Mass, g: Coefficient = standardGravity): ConservativeTerm {
+/** Gravity on planar bodies along −y; g [length / time²], default 9.80665. */
+export function weight(mass: Mass, g: Coefficient = standardGravity): ConservativeTerm {
   return gravity({mass, g, direction: [0, -1, 0]});
 }
 

@@ -34,9 +34,9 @@ export type SpringsSpec = EdgesSpec & Elasticity & Pick<Options<typeof springsOp
  * @example
  * ```ts
  * import {mechanics, simulate} from 'stiffgrad';
- * import {particles} from 'stiffgrad/models';
+ * import {springs} from 'stiffgrad/models';
  *
- * const pair = mechanics({mass: 1, forces: [particles.springs({edges: [[0, 1]], stiffness: 10, restLength: 1})]});
+ * const pair = mechanics({mass: 1, forces: [springs({edges: [[0, 1]], stiffness: 10, restLength: 1})]});
  * const still = [[0, 0], [0, 0]];
  * console.log(simulate(pair, {q: [[0, 0], [1.5, 0]], v: still}, {dt: 0.01, steps: 10}).q.shape); // → [11, 2, 2]
  * ```

@@ -211,10 +211,7 @@ export type PhaseOptions = Options<typeof phaseOptions>;
  * One component of the state against another; several runs have different colours. A point marks the initial state.
  * @throws OptionError 'bad-option', 'no-series'
  */
-export function phasePortrait(
-  run: Trajectory<System> | readonly Trajectory<System>[],
-  options: PhaseOptions = {},
-): string {
+export function phase(run: Trajectory<System> | readonly Trajectory<System>[], options: PhaseOptions = {}): string {
   const given = readOptions(options, phaseOptions, 'charts.phase', 'bad-option');
   const runs = requireRuns(run);
   const mechanical = mainSeries(runs[0]) === 'q';
@@ -259,7 +256,7 @@ const energyOptions = {
  * gains.
  * @throws OptionError 'no-series' if the run observed nothing, 'bad-plot' if it observed more than one number
  */
-export function energyPlot(run: Trajectory<System>, options: Options<typeof energyOptions> = {}): string {
+export function energy(run: Trajectory<System>, options: Options<typeof energyOptions> = {}): string {
   const given = readOptions(options, energyOptions, 'charts.energy', 'bad-option');
   const [t, energy] = [run.values('t'), run.values('observed')];
   if (energy.length !== t.length)
@@ -297,7 +294,7 @@ export type ResidualSamples = Options<typeof residualOptions>;
  * Measured minus simulated, with ± its root mean square.
  * @throws OptionError 'bad-option', 'bad-plot'
  */
-export function residualPlot(samples: ResidualSamples, look: Look = {}): string {
+export function residuals(samples: ResidualSamples, look: Look = {}): string {
   const read = readOptions(samples, residualOptions, 'charts.residuals', 'bad-option');
   refuseUnknownOptions(look, lookOptions, 'charts.residuals', 'bad-option');
   const {t, measured, simulated, name, unit, timeUnit} = read;
@@ -315,7 +312,7 @@ export function residualPlot(samples: ResidualSamples, look: Look = {}): string 
 }
 
 /** Loss by epoch of a training, or cost by iteration of a fit. @throws OptionError 'bad-option', 'bad-plot' */
-export function lossCurve({history}: {readonly history: LossHistory}, look: Look = {}): string {
+export function loss({history}: {readonly history: LossHistory}, look: Look = {}): string {
   refuseUnknownOptions(look, lookOptions, 'charts.loss', 'bad-option');
   if (history.length === 0) throw new OptionError('bad-plot', 'charts.loss: the history is empty.');
   const chart = historyChart(history);

@@ -8,9 +8,8 @@ import {display} from './display.js';
 export {animate, type AnimateOptions, type Animation} from './animate.js';
 export {plot, type PlotOptions} from './charts.js';
 /** Charts of runs, fits, trainings and matrices, as SVG. */
-export * as charts from './chart-kinds.js';
-export {display};
-export {jacobianPattern, type JacobianPattern} from './jacobian-pattern.js';
+export * as charts from './groups/charts.js';
+export type {JacobianPattern} from './jacobian-pattern.js';
 export {figure, show} from './show.js';
 
 displayRunsWith(display);

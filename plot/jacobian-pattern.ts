@@ -108,7 +108,7 @@ function describing(pattern: JacobianPattern): JacobianPattern {
     toString: {value: () => text},
     [Symbol.for('nodejs.util.inspect.custom')]: {value: () => text},
     [Symbol.for('Jupyter.display')]: {
-      value: (): MediaBundle => ({'text/html': figure(sparsityPlot(pattern), text), 'text/plain': text}),
+      value: (): MediaBundle => ({'text/html': figure(sparsity(pattern), text), 'text/plain': text}),
     },
   });
 }
@@ -116,7 +116,7 @@ function describing(pattern: JacobianPattern): JacobianPattern {
 /**
  * Entries of a pattern as squares: rows downwards, columns to the right. For large matrices, blocks that have entries.
  */
-export function sparsityPlot(pattern: Pick<JacobianPattern, 'n' | 'rowPointers' | 'columns'>, look: Look = {}): string {
+export function sparsity(pattern: Pick<JacobianPattern, 'n' | 'rowPointers' | 'columns'>, look: Look = {}): string {
   refuseUnknownOptions(look, lookOptions, 'charts.sparsity', 'bad-option');
   const {n, rowPointers, columns} = pattern;
   const block = Math.max(1, Math.ceil(n / CELLS));

@@ -42,7 +42,7 @@ export type Landscape = Options<typeof landscapeOptions>;
  * hole.
  * @throws OptionError 'bad-option', 'bad-plot'
  */
-export function lossLandscape(landscape: Landscape): string {
+export function landscape(landscape: Landscape): string {
   const read = readOptions(landscape, landscapeOptions, 'charts.landscape', 'bad-option');
   const {x, y, loss, path} = read;
   const [columns, rows] = [x.values.length, y.values.length];

@@ -8,12 +8,12 @@ import {htmlPage, lines, markup, scriptJson} from '../lib/markup.js';
 import {written} from '../lib/simulate/display.js';
 import {pendulum} from '../models/index.js';
 import {animate, figure, plot, show} from '../plot/index.js';
-import {energyPlot, lossCurve, phasePortrait, residualPlot, workPrecision} from '../plot/charts.js';
-import {lossLandscape} from '../plot/landscape.js';
-import {sparsityPlot} from '../plot/jacobian-pattern.js';
+import {energy, loss, phase, residuals, workPrecision} from '../plot/charts.js';
+import {landscape} from '../plot/landscape.js';
+import {sparsity} from '../plot/jacobian-pattern.js';
 import {sweepPage} from '../sweep/page.js';
 import type {Failure, Row, Store} from '../sweep/store.js';
-import {renderFragment, renderReport, type Report} from '../training/report/report.js';
+import {renderFragment, page, type Report} from '../training/report/report.js';
 import {filesBelow, readText} from './package/sources.js';
 import {elementsOf} from './training/well-formed.js';
 import {runs} from './property.js';
@@ -77,16 +77,16 @@ const storeOf = (text: string): Store =>
 
 /** Everything that writes HTML or SVG, with a text wherever one may stand. */
 const writers: {readonly [name: string]: (text: string) => string | Promise<string>} = {
-  'a report': text => renderReport(reportOf(text)),
+  'a report': text => page(reportOf(text)),
   'a fragment': text => renderFragment(reportOf(text)),
   plot: text => plot(swing, {title: text, description: text, names: [text], unit: text, timeUnit: text}),
-  phasePortrait: text => phasePortrait(swing, {title: text, x: {series: 'q', name: text, unit: text}}),
-  energyPlot: text => energyPlot(observed, {title: text, unit: text, timeUnit: text}),
-  residualPlot: text => residualPlot({t, measured: t, simulated: t, name: text, unit: text, timeUnit: text}),
-  lossCurve: text => lossCurve({history: [{iteration: 0, cost: 1}]}, {title: text, description: text}),
-  lossLandscape: text => lossLandscape({x: {name: text, unit: text, values: [0, 1]}, y: {name: text, values: [0, 1]}, loss: (x, y) => x + y}), // prettier-ignore
+  phasePortrait: text => phase(swing, {title: text, x: {series: 'q', name: text, unit: text}}),
+  energyPlot: text => energy(observed, {title: text, unit: text, timeUnit: text}),
+  residualPlot: text => residuals({t, measured: t, simulated: t, name: text, unit: text, timeUnit: text}),
+  lossCurve: text => loss({history: [{iteration: 0, cost: 1}]}, {title: text, description: text}),
+  lossLandscape: text => landscape({x: {name: text, unit: text, values: [0, 1]}, y: {name: text, values: [0, 1]}, loss: (x, y) => x + y}), // prettier-ignore
   workPrecision: text => workPrecision([{name: text, work: [1, 2], error: [1, 2]}], {work: text, error: text, unit: text}), // prettier-ignore
-  sparsityPlot: text => sparsityPlot(pattern, {title: text, description: text}),
+  sparsityPlot: text => sparsity(pattern, {title: text, description: text}),
   figure: text => figure(plot(swing), text),
   show: text => String(show(plot(swing, {title: text}), text)),
   'a player': text => animate(swing, {title: text, description: text, timeUnit: text}).html(),

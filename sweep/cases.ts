@@ -115,7 +115,7 @@ export function logspace(low: number, high: number, count: number): number[] {
 }
 
 /** One case per row of a table from `readTable` of stiffgrad/training, with the columns' names. */
-export function tableCases(
+export function table(
   table: Pick<Table, 'columns' | 'column' | 'rows'>,
   columns?: readonly string[],
 ): CaseList<Readonly<Record<string, number>>> {

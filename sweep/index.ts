@@ -3,18 +3,17 @@
  * with one store of results. For Node alone.
  */
 export type {Case} from './cases.js';
-export {clusterScripts} from './cluster-script.js';
 export {collect} from './collect.js';
 export type {Engine} from './engine.js';
 export {fitSweep} from './fit-sweep.js';
 export {successiveHalving} from './halving.js';
 export {writePage} from './page.js';
 export type {QueueConnection} from './queue.js';
-export {startWorker, type QueueWorker} from './queue-worker.js';
+export type {QueueWorker} from './queue-worker.js';
 export {openStore, type Failure, type Row, type Store, type StoreStatus} from './store.js';
 export {sweep, type CaseGenerator, type Sweep, type SweepOptions, type SweepProgress} from './sweep.js';
 export type {Job, Task, TaskContext, TaskFunction} from './task.js';
 /** Lists of cases: grids, random and quasi-random designs, the rows of a table. */
-export * as cases from './case-lists.js';
-/** Where the cases of a sweep run. */
-export * as engines from './engines.js';
+export * as cases from './groups/cases.js';
+/** Where the cases of a sweep run: this machine, the jobs of a cluster, or the workers of a queue. */
+export * as engines from './groups/engines.js';

@@ -35,7 +35,7 @@ export type {LogDensity} from './estimate/nuts.js';
 export {likelihoodProfile, type LikelihoodProfile} from './estimate/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
 export {bounded, fixed, free, positive, type Fixed, type Parameter, type Parameters} from './identify/parameters.js';
-export type {ParameterTree} from './identify/parameter-trees.js';
+export {estimatedTree, freeTree, type ParameterTree} from './identify/parameter-trees.js';
 export type {Prior} from './identify/parameters.js';
 export type {Chart, Series} from './report/plot.js';
 export type {MeasuredRecord} from './identify/records.js';
@@ -47,13 +47,14 @@ export type {InnovationsFit, InnovationsProblem} from './estimate/innovations.js
 export type {EstimatedStates, Filtered, Smoothed} from './estimate/kalman.js';
 export type {Covariance} from './estimate/covariance.js';
 export type {EstimationProblem} from './estimate/problem.js';
-export type {NumpyArray} from './data/npz.js';
+export {numpyArrays, type NumpyArray} from './data/npz.js';
 export type {Resampled} from './data/resample.js';
 export {signal} from '../lib/index.js';
 export {readTable, type Table} from './data/table.js';
 export {type TableOptions} from './data/table-options.js';
-export {uncertainty, type ResidualSeries, type Uncertainty} from './identify/uncertainty.js';
+export type {ResidualSeries, Uncertainty} from './identify/uncertainty.js';
 export type {CheckpointContent} from './train/checkpoint-file.js';
+export {readCheckpoint} from './train/checkpoints.js';
 export type {Change} from './train/problem.js';
 export type {Metrics} from './train/metrics.js';
 export type {TrainingProblem, TrainingProgress} from './train/problem.js';
@@ -63,10 +64,10 @@ export {
   type SmoothedEstimate,
   type SmoothingOptions,
 } from './train/randomized-smoothing.js';
+export {modelFiles} from './train/model-files.js';
 export type {Schedule} from './train/schedules.js';
-export type {Segment} from './train/segments.js';
+export {segments, type Segment} from './train/segments.js';
 export {train} from './train/train.js';
-export {sampleRows} from './train/row-samples.js';
 export {
   trainingStep,
   type StepBatch,
@@ -75,29 +76,23 @@ export {
   type TrainingStep,
   type TrainingStepOptions,
 } from './train/training-step.js';
-export type {RuleState, UpdateRule} from './train/update-rules.js';
+export {adamW, sgd, type RuleState, type UpdateRule} from './train/update-rules.js';
 export type {TrainingResult} from './train/training-report.js';
 /** Errors of measurements, for `identify({noise})`. */
-export * as noise from './identify/noise-kinds.js';
-/** State estimation: Kalman filter and smoother, and how they linearize. */
-export * as kalman from './estimate/kalman-filters.js';
-/** Sampled series: an even clock, fewer or more samples, units of times, the still start of a record. */
-export * as samples from './data/samples.js';
+export * as noise from './groups/noise.js';
+/** State estimation: Kalman filter and smoother, how they linearize, and parameters by their innovations. */
+export * as kalman from './groups/kalman.js';
+/** Sampled series: an even clock, fewer or more samples, units of times, the still start, rows at their own times. */
+export * as samples from './groups/samples.js';
 /** Differences and losses that leave out NaN, for records with gaps. */
-export * as masked from './train/masked-losses.js';
+export * as masked from './groups/masked.js';
 /** What a planned record can tell about the parameters. */
-export * as experiments from './estimate/experiments.js';
+export * as experiments from './groups/experiments.js';
 /** Markov chain Monte Carlo: the sampler alone, and diagnostics of chains from any source. */
-export * as mcmc from './estimate/mcmc.js';
+export * as mcmc from './groups/mcmc.js';
 /** Learning rates by step, for `train` and `trainingStep`. */
-export * as schedules from './train/schedule-kinds.js';
+export * as schedules from './groups/schedules.js';
 /** Equations from data by sparse regression (SINDy: Brunton, Proctor & Kutz, PNAS 113, 2016). */
-export * as sindy from './identify/sindy.js';
+export * as sindy from './groups/sindy.js';
 /** Pages, charts and numbers of a report on anything that was fitted. */
-export * as reports from './report/reports.js';
-/** Every number of a tree of tensors, such as the weights of a network, as a parameter. */
-export * as trees from './identify/trees.js';
-/** Further update rules for `trainingStep`, beside `adam`. */
-export * as rules from './train/rules.js';
-/** Files beside tables: parts of large ones, arrays of NumPy, saved models and checkpoints. */
-export * as files from './data/files.js';
+export * as reports from './groups/reports.js';

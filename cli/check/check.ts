@@ -4,7 +4,7 @@
  * whole is run: the step's matrix and its sparsity, Newton's history, and the run to its end.
  */
 import {OptionError, simulate, StiffgradError, type Trajectory, type System} from '../../lib/index.js';
-import {jacobianPattern, type JacobianPattern} from '../../plot/index.js';
+import {charts, type JacobianPattern} from '../../plot/index.js';
 import {numberText} from '../../training/internal.js';
 import type {ModelFile} from '../model-file.js';
 import {runOptions} from '../options.js';
@@ -57,7 +57,7 @@ function firstStep({system, initial, options}: ModelFile): Finding[] {
   const {t1: _, ...rest} = runOptions(options);
   let pattern: JacobianPattern;
   try {
-    pattern = jacobianPattern(system, initial as never, {...rest, steps: 1});
+    pattern = charts.jacobianPattern(system, initial as never, {...rest, steps: 1});
   } catch (error) {
     if (!(error instanceof OptionError && error.code === 'explicit-scheme')) throw error;
     const message = 'does not apply: the scheme is explicit, and a step has no matrix';

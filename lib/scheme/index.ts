@@ -8,5 +8,4 @@ export {moreau, type ImpactLaw} from './moreau.js';
 export {newmark} from './newmark.js';
 export {gaussLegendre, radauIIA5} from './runge-kutta.js';
 export {defineScheme, type Scheme, type SchemeSpec, type StepPoint} from './scheme.js';
-export {eulerMaruyama, milstein, sra1, sri1, stochasticHeun} from './stochastic.js';
 export {blendedEuler, implicitEuler, implicitMidpoint, theta, trapezoid, type ThetaOptions} from './theta.js';

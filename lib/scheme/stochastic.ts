@@ -89,8 +89,8 @@ export function eulerMaruyama(options: {readonly drift?: 'explicit' | 'implicit'
  * Heun's method, in the sense of Stratonovich, for noise of any kind: y* = y + h f + g ΔW, y⁺ = y + h (f + f*)/2 + (g
  * + g*)ΔW/2. Strong order 1 where the noises commute, as diagonal, scalar and additive ones do, else ½; weak order 1.
  */
-export function stochasticHeun(): Scheme {
-  return explicit('stochasticHeun', 1, {kinds: allKinds, calculus: 'stratonovich'}, ({y, t, h, f, g, w}) => {
+export function heun(): Scheme {
+  return explicit('heun', 1, {kinds: allKinds, calculus: 'stratonovich'}, ({y, t, h, f, g, w}) => {
     const end = tf.add(t, h);
     const [f0, g0] = [f(y, t), g(y, t, w)];
     const guess = plus(y, [h, f0], [1, g0]);

@@ -283,7 +283,7 @@ function requirePathwise(system: System, {plan, scheme}: RunOptions): void {
     throw new OptionError(
       'bad-control',
       `Adaptive steps of ${scheme.name} need not converge if the noise depends on y: use a scheme of strong `
-        + 'order 1 or more, such as milstein(), stochasticHeun() or sri1(), or steps of constant length.',
+        + 'order 1 or more, such as stochastic.milstein() or stochastic.sri1(), or steps of constant length.',
       {scheme: scheme.name},
     );
 }

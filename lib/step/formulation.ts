@@ -241,7 +241,7 @@ function requireNoise(scheme: Scheme, {supports: {noise: able} = {}}: Formulatio
   if (able === undefined)
     throw wrongScheme(
       scheme,
-      'cannot integrate sde({...}): choose eulerMaruyama(), stochasticHeun(), milstein(), sra1() or sri1().',
+      'cannot integrate sde({...}): choose a scheme of the group stochastic, such as stochastic.eulerMaruyama().',
     );
   if (!able.kinds.includes(kind))
     throw wrongScheme(

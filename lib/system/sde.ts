@@ -64,17 +64,17 @@ const sdeOptions = {
  * - 'general': m noises, g [...shape of y, m]
  * - 'additive': g does not depend on y but for its shape, as `tf.onesLike(y)`; of either shape
  *
- * A system of the kind 'ode', integrated by `eulerMaruyama`, `stochasticHeun`, `milstein`, `sra1` and `sri1`, in steps
+ * A system of the kind 'ode', integrated by the schemes of the group `stochastic`, in steps
  * of constant length, or adaptive ones if the scheme's strong order is at least 1 or the noise is additive. The
  * gradient with respect to the seed is zero.
  * @throws OptionError if a function is missing, or `calculus` is missing and the noise is not additive
  * @example
  * ```ts
  * import * as tf from '@tensorflow/tfjs';
- * import {eulerMaruyama, sde, simulate} from 'stiffgrad';
+ * import {sde, simulate, stochastic} from 'stiffgrad';
  *
  * const noisy = sde({drift: ({y}) => tf.neg(y), diffusion: () => tf.scalar(0.5), noise: 'additive', seed: 1});
- * const path = simulate(noisy, {y: 1}, {scheme: eulerMaruyama(), dt: 0.01, steps: 100});
+ * const path = simulate(noisy, {y: 1}, {scheme: stochastic.eulerMaruyama(), dt: 0.01, steps: 100});
  * console.log(path.y.shape); // → [101]
  * ```
  */
@@ -108,9 +108,9 @@ export interface BrownianPath {
  * @throws OptionError if the seed is not a whole number from 0 to 2⁵³
  * @example
  * ```ts
- * import {brownianPath} from 'stiffgrad';
+ * import {stochastic} from 'stiffgrad';
  *
- * const w = brownianPath(7);
+ * const w = stochastic.brownianPath(7);
  * console.log(w.at(0.5).length); // → 1
  * ```
  */
@@ -126,6 +126,18 @@ export function brownianPath(seed: number, shape: readonly number[] = []): Brown
     return both.slice(index * count, (index + 1) * count);
   };
   return {at: t => part(t, 0), integral: t => part(t, 1)};
+}
+
+/**
+ * Probes for Hutchinson's estimate: ±1 with equal probability, independent (of all probes these have the least
+ * variance, Hutchinson 1990). The same seed gives the same on every machine.
+ * @returns flat, row-major
+ * @throws OptionError if the seed is not a whole number from 0 to 2⁵³
+ */
+export function rademacher(seed: number, shape: readonly number[]): Float64Array {
+  return brownianPath(seed, shape)
+    .at(1)
+    .map(w => (w < 0 ? -1 : 1));
 }
 
 /** Only inside a trace. */
@@ -155,7 +167,7 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
     throw new OptionError(
       'noise-not-diagonal',
       `The diffusion of ${what} depends on other ${others}, so its noise does not commute, `
-        + 'and milstein and sri1 would lose their order: use eulerMaruyama or stochasticHeun. '
+        + 'and milstein and sri1 would lose their order: use stochastic.eulerMaruyama or stochastic.heun. '
         + "If all noises act on all numbers, set noise: 'general'.",
     );
   };

@@ -9,19 +9,17 @@ const PACKAGE = '@tensorflow/tfjs-node';
 
 let reason: string | undefined = `${PACKAGE} has not been asked for yet: call loadTensorflow().`;
 
-/** Why the TensorFlow backend is not available, in a sentence; undefined once it is. */
-export function tensorflowUnavailableReason(): string | undefined {
-  return reason;
-}
-
 /**
  * Loads tfjs-node if it is installed and makes its backend, 'tensorflow', the current one, as tfjs-node itself does.
- * Returns false if that is not possible; `tensorflowUnavailableReason()` then says why. Never throws.
+ * Returns false if that is not possible; `loadTensorflow.unavailableReason()` then says why. Never throws.
  */
 export async function loadTensorflow(): Promise<boolean> {
   reason = await attempt();
   return reason === undefined;
 }
+
+/** Why the TensorFlow backend is not available, in a sentence; undefined once it is. */
+loadTensorflow.unavailableReason = (): string | undefined => reason;
 
 async function attempt(): Promise<string | undefined> {
   if (globalThis.process?.versions?.node === undefined) {

@@ -4,18 +4,14 @@ export {contact, type BodyContact} from './contacts.js';
 export {customJoint, type CustomJoint} from './custom-joint.js';
 export {axisTorque, jointFriction, springDamper, torsionSpring, type AxisTorque, type BodyForce} from './forces.js';
 export {jointForce, type JointForce} from './joint-forces.js';
-export type {PhysicalInertia} from './inertia.js';
+export {logCholeskyInertia, logCholeskyParameters, type PhysicalInertia} from './inertia.js';
 export {
-  compound,
   cylindrical,
   distanceJoint,
   fixed,
-  gear,
-  motor,
   planar,
   prismatic,
   revolute,
-  rolling,
   screw,
   spherical,
   universal,

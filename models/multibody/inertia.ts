@@ -35,7 +35,7 @@ const rounding = 1e-6;
  *   For a centre that is known, as a body of `multibody` has it, t is zero: leave it out and give [7]
  * @throws OptionError 'bad-coefficient'; ShapeError 'inertia-shape' when traced
  */
-export function logCholesky(theta: Coefficient): PhysicalInertia {
+export function logCholeskyInertia(theta: Coefficient): PhysicalInertia {
   const read = coefficient(theta, 'logCholesky: theta');
   const parts = (params: Params): tf.Tensor[] => {
     const value = read(params);
@@ -88,7 +88,7 @@ const bodyOptions = {
  * The parameters of a known body, for a start: ten numbers.
  * @throws OptionError 'bad-multibody' where no body has this inertia, or it is not symmetric
  */
-export function logCholeskyOf(spec: Options<typeof bodyOptions>): Float64Array {
+export function logCholeskyParameters(spec: Options<typeof bodyOptions>): Float64Array {
   const {mass, inertia, centre} = readOptions(spec, bodyOptions, 'logCholeskyOf', 'bad-multibody');
   const J = (
     typeof inertia[0] === 'number' ? inertia.map((x, i) => inertia.map((_, j) => (i === j ? x : 0))) : inertia

@@ -146,10 +146,10 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
   cables: [model.cables, {edges: [[0, 1]], length: 1, compliance: 1, smoothing: 0}],
   contacts: [model.contacts, {edges: [[0, 1]], distance: 1, compliance: 1, smoothing: 0}],
   planeContact: [model.planeContact, {normal: [0, 1], offset: 0, radius: 0, compliance: 1, smoothing: 0}],
-  planarMass: [model.mass, {mass: 1, inertia: 1}],
+  'planarBodies.lumpedMass': [model.lumpedMass, {mass: 1, inertia: 1}],
   rayleigh: [model.rayleigh, {mass: 1, elastic: [zero], alpha: 1, beta: 1}],
-  harmonic: [model.harmonic, {amplitude: 1, frequency: 1, phase: 1}],
-  ramp: [model.ramp, {from: 0, to: 1, start: 0, end: 1}],
+  harmonicDrive: [model.harmonicDrive, {amplitude: 1, frequency: 1, phase: 1}],
+  rampDrive: [model.rampDrive, {from: 0, to: 1, start: 0, end: 1}],
   drivenBy: [options => model.drivenBy(() => tf.scalar(0), options), {gain: 1}],
   mlp: [model.mlp, {sizes: [1, 1], activation: 'tanh', seed: 0}],
   neuralForce: [options => model.neuralForce((x: tf.Tensor) => x, options), {inputs: ['q'], shared: false, scale: 1}],
@@ -182,7 +182,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
   'identify: initial': [initial => train.identify({...problem, initial}), {q: 1, v: 0, t: 0}],
   uncertainty: [
     options =>
-      training.uncertainty(
+      training.reports.uncertainty(
         training
           .levenbergMarquardt()
           .minimize({linearize: () => ({residuals: Float64Array.of(1, 2), jacobian: Float64Array.of(1, 1)})}, [1]),
@@ -354,10 +354,7 @@ describe('errors: options of every function, fuzzed', () => {
   it('a tree of parameters that contains itself is refused', () => {
     const tree: {[name: string]: unknown} = {w: 1};
     tree.again = {tree};
-    expect(() => training.trees.free('net', tree as never)).to.throw(
-      StiffgradError,
-      /net\.again\.tree contains itself/,
-    );
+    expect(() => training.freeTree('net', tree as never)).to.throw(StiffgradError, /net\.again\.tree contains itself/);
   });
 
   it('a parameter that nothing reads is told with the one that was meant', () => {

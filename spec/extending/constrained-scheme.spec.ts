@@ -14,7 +14,7 @@ import {
   OptionError,
   quaternions,
   radauIIA5,
-  rowScale,
+  traced,
   simulate,
   unilateral,
   type Blocks,
@@ -151,7 +151,7 @@ describe('extending', () => {
         const pull = tf.add(force(q, v, place.t), constraints!.reaction(place, lambda));
         return {
           v: tf.sub(mass(q, tf.sub(v, x.v)), tf.mul(h, pull)),
-          lambda: constraints!.rows(place, lambda, rowScale(at, h, 1)),
+          lambda: constraints!.rows(place, lambda, traced.rowScale(at, h, 1)),
         };
       },
       update: ({v, lambda}, at) => ({...moved(v, at), lambda}),

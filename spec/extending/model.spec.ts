@@ -14,10 +14,11 @@ import {
 import {
   coefficient,
   damper,
+  dampers,
   drivenBy,
-  drives,
+  harmonicDrive,
   mechanicalEnergy,
-  particles,
+  springs,
   type Coefficient,
   type Drive,
   type Energy,
@@ -53,9 +54,9 @@ function quarterCar({
   const system = mechanics({
     mass: ({params}) => tf.stack(masses.map(mass => mass(params))),
     forces: [
-      particles.springs({edges: [[0, 1]], stiffness: suspension}),
-      particles.springs({edges: [[1, 2]], fixed: [0], stiffness: tyre}),
-      particles.dampers({edges: [[0, 1]], coefficient: damping}),
+      springs({edges: [[0, 1]], stiffness: suspension}),
+      springs({edges: [[1, 2]], fixed: [0], stiffness: tyre}),
+      dampers({edges: [[0, 1]], coefficient: damping}),
       ...(road === undefined
         ? []
         : [drivenBy(road, {gain: (params: Params) => tf.mul(stiffness(params), tf.tensor1d([0, 1]))})]),
@@ -73,7 +74,7 @@ describe('a model from outside: a quarter-car', () => {
     const system = quarterCar({
       ...car,
       damping: ({c}) => c as tf.Tensor,
-      road: drives.harmonic({amplitude: 0.05, frequency}),
+      road: harmonicDrive({amplitude: 0.05, frequency}),
     });
     const run = (c: number): Float64Array => {
       const path = simulate(

@@ -10,9 +10,8 @@ import * as tf from '@tensorflow/tfjs';
 import {zipSync} from 'fflate';
 import {adaptive, bdf2, ode, simulate, StiffgradError, type Initial} from '../../lib/index.js';
 import {readTable, train} from '../../training/index.js';
-import {arraysOf} from '../../training/data/npz.js';
+import {numpyArrays} from '../../training/data/npz.js';
 import {modelFiles} from '../../training/train/model-files.js';
-import {tableChunks} from '../../training/data/table.js';
 import {decodeCheckpoint, encodeCheckpoint} from '../../training/train/checkpoint-file.js';
 import {Random} from '../../training/train/random.js';
 import {column, npy, npz} from '../training/data/archives.js';
@@ -99,7 +98,7 @@ async function formatsIn(folder: string): Promise<Format[]> {
       await writeFile(path, bytes);
       const read = await readTable(path, {limits, missing: 'nan'});
       for (const one of read.columns) read.text(one);
-      if (/csv|tsv/.test(name)) for await (const part of tableChunks(path, {limits, rows: 3})) part.has('t');
+      if (/csv|tsv/.test(name)) for await (const part of readTable.chunks(path, {limits, rows: 3})) part.has('t');
     };
   const arrays =
     (name: string): Format['read'] =>
@@ -107,7 +106,7 @@ async function formatsIn(folder: string): Promise<Format[]> {
       await table(name)(bytes).catch((error: unknown) => {
         if (!(error instanceof StiffgradError)) throw error;
       });
-      await arraysOf(bytes, name, {limits});
+      await numpyArrays(bytes, name, {limits});
     };
   const text = (content: string): Uint8Array => new TextEncoder().encode(content);
   const square = npy({descr: '>i4', shape: '2, 3', content: new Uint8Array(24).map((_, i) => i), fortran: true});

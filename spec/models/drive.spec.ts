@@ -3,22 +3,22 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
 import {damper, drivenBy, spring} from '../../models/index.js';
-import {harmonic, ramp} from '../../models/drive.js';
+import {harmonicDrive, rampDrive} from '../../models/drive.js';
 import {valueOf} from './evaluate.js';
 
 describe('loads', () => {
   const at = (drive: Parameters<typeof drivenBy>[0], t: number): number => valueOf(drivenBy(drive), {q: 0, v: 0, t})[0];
 
   it('harmonic is a sin(2πft + φ)', () => {
-    expect(at(harmonic({amplitude: 3, frequency: 0.1, phase: 0.2}), 7)).to.be.closeTo(
+    expect(at(harmonicDrive({amplitude: 3, frequency: 0.1, phase: 0.2}), 7)).to.be.closeTo(
       3 * Math.sin(1.4 * Math.PI + 0.2),
       1e-15,
     );
-    expect(at(harmonic({frequency: 2, phase: Math.PI / 2}), 0)).to.equal(1);
+    expect(at(harmonicDrive({frequency: 2, phase: Math.PI / 2}), 0)).to.equal(1);
   });
 
   it('ramp is constant, linear, constant', () => {
-    const drive = ramp({from: 1, to: 5, start: 2, end: 4});
+    const drive = rampDrive({from: 1, to: 5, start: 2, end: 4});
     expect([0, 2, 2.5, 4, 9].map(t => at(drive, t))).to.deep.equal([1, 1, 2, 5, 5]);
   });
 
@@ -28,7 +28,7 @@ describe('loads', () => {
   });
 
   it('the gain says where and how much: one number, or broadcasting to q', () => {
-    const drive = harmonic({frequency: 0.25});
+    const drive = harmonicDrive({frequency: 0.25});
     const q = [
       [0, 0],
       [0, 0],
@@ -51,7 +51,7 @@ describe('loads', () => {
     const [m, c, k, f, F] = [2, 3, 50, 0.6, 7];
     const system = mechanics({
       mass: m,
-      forces: [spring({stiffness: k}), damper({coefficient: c}), drivenBy(harmonic({amplitude: F, frequency: f}))],
+      forces: [spring({stiffness: k}), damper({coefficient: c}), drivenBy(harmonicDrive({amplitude: F, frequency: f}))],
     });
     const omega = 2 * Math.PI * f;
     const amplitude = F / Math.hypot(k - m * omega ** 2, c * omega);

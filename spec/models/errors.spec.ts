@@ -20,13 +20,13 @@ import {
   rayleigh,
   spring,
 } from '../../models/index.js';
-import {harmonic, ramp} from '../../models/drive.js';
+import {harmonicDrive, rampDrive} from '../../models/drive.js';
 import {cables, contacts, planeContact, distanceConstraints} from '../../models/links.js';
 import {coulomb, stribeck} from '../../models/friction.js';
 import {dampers, springs} from '../../models/springs.js';
 import {edgeLengths} from '../../models/edges.js';
 import {fourBars, rodChain, sliderCrank} from '../../models/linkages.js';
-import {planarMass} from '../../models/planar-bodies.js';
+import {lumpedMass} from '../../models/planar-bodies.js';
 import {valueOf} from './evaluate.js';
 
 type Failure = [code: string, error: typeof StiffgradError, run: () => unknown];
@@ -132,7 +132,7 @@ const failures: {readonly [what: string]: Failure} = {
   'a history with more axes than q': [
     'coefficient-shape',
     ShapeError,
-    () => traced(drivenBy(harmonic({amplitude: [[1], [2]], frequency: 1}))),
+    () => traced(drivenBy(harmonicDrive({amplitude: [[1], [2]], frequency: 1}))),
   ],
   'a mass of another length for gravity': [
     'mass-shape',
@@ -234,8 +234,8 @@ const failures: {readonly [what: string]: Failure} = {
         {dt: 1, steps: 1},
       ),
   ],
-  'a ramp without time': ['bad-option', OptionError, () => ramp({start: 1, end: 1})],
-  'a ramp that never ends': ['bad-option', OptionError, () => ramp({end: Infinity})],
+  'a ramp without time': ['bad-option', OptionError, () => rampDrive({start: 1, end: 1})],
+  'a ramp that never ends': ['bad-option', OptionError, () => rampDrive({end: Infinity})],
   'a history that forgets to return': [
     'bad-coefficient',
     OptionError,
@@ -263,8 +263,8 @@ describe('models refuse', () => {
     coefficient: ['coeficient', damper],
     fixed: ['fixd', dampers],
     gain: ['gian', spec => drivenBy(() => tf.scalar(0), spec)],
-    frequency: ['freqency', harmonic],
-    end: ['ennd', ramp],
+    frequency: ['freqency', harmonicDrive],
+    end: ['ennd', rampDrive],
     velocityScale: ['velocityscale', coulomb],
     viscous: ['viscos', stribeck],
     direction: ['direktion', gravity],
@@ -274,7 +274,7 @@ describe('models refuse', () => {
     scale: ['scal', spec => neuralForce(x => x, spec)],
     shared: ['share', spec => neuralPotential(x => x, spec)],
     inputs: ['input', spec => neuralDissipation(x => x, spec)],
-    inertia: ['inertai', planarMass],
+    inertia: ['inertai', lumpedMass],
     compliance: ['complience', distanceConstraints],
     smoothing: ['smothing', cables],
     distance: ['distanz', contacts],

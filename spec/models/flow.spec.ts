@@ -4,7 +4,8 @@ import {expect} from 'chai';
 import {OptionError, ShapeError, simulate, TraceError, tsit5} from '../../lib/index.js';
 import {derivativeAlong} from '../../lib/trace/differentials.js';
 import {mlp} from '../../models/index.js';
-import {flow, logNormal, rademacher} from '../../models/flow.js';
+import {continuousFlow, logStandardNormal} from '../../models/flow.js';
+import {rademacher} from '../../lib/system/sde.js';
 import {slow} from '../tiers.js';
 
 const size = 3;
@@ -20,7 +21,7 @@ const options = {scheme: tsit5(), dt: 0.05, steps: 20, saveAt: 'end'} as const;
 
 /** l at the end, of each row. */
 function logarithms(): number[] {
-  const run = simulate(flow({size, field}), {y: start}, options);
+  const run = simulate(continuousFlow({size, field}), {y: start}, options);
   run.dispose();
   const y = run.values('y');
   return [y[8 + 3], y[8 + 7]];
@@ -32,13 +33,14 @@ describe('models: flow', () => {
       [0.5, 2],
       [-1, 0.2],
     ];
-    const linear = flow({size: 2, field: z => tf.matMul(z, tf.tensor2d(matrix))});
+    const linear = continuousFlow({size: 2, field: z => tf.matMul(z, tf.tensor2d(matrix))});
     const y = simulate(linear, {y: [[1, 2, 0]]}, {...options}).values('y');
     expect(y[5]).to.be.closeTo(0.7, 1e-13);
   });
 
   slow('a network: the determinant of the derivative of the map, by differences', () => {
-    const run = (y: number[][]): Float64Array => simulate(flow({size, field}), {y}, options).values('y').slice(8);
+    const run = (y: number[][]): Float64Array =>
+      simulate(continuousFlow({size, field}), {y}, options).values('y').slice(8);
     const h = 1e-5;
     logarithms().forEach((l, row) => {
       const columns = [0, 1, 2].map(k => {
@@ -57,7 +59,7 @@ describe('models: flow', () => {
 
   it("Hutchinson's estimate has that mean, and its own probes each run", () => {
     const exact = logarithms();
-    const estimating = flow({size, field, probe: params => params.probe as tf.Tensor});
+    const estimating = continuousFlow({size, field, probe: params => params.probe as tf.Tensor});
     const drawn = (seed: number): tf.Tensor => tf.tensor2d(Array.from(rademacher(seed, [2, size])), [2, size]);
     const prepared = simulate.prepare(estimating, {y: start}, {...options, params: {probe: drawn(0)}});
     const estimates = Array.from({length: 300}, (_, seed) => {
@@ -77,7 +79,7 @@ describe('models: flow', () => {
 
   slow('is differentiated exactly, trace and all', () => {
     const w = network.variables[0];
-    const {pullback} = simulate.vjp(flow({size, field}), {y: start}, options);
+    const {pullback} = simulate.vjp(continuousFlow({size, field}), {y: start}, options);
     const cotangent = new Float64Array(16);
     cotangent[11] = 1;
     const found = pullback({y: cotangent}).variables.get(w) as Float64Array;
@@ -98,8 +100,8 @@ describe('models: flow', () => {
     tf.tidy(() => w.assign(tf.tensor(values, w.shape as [number, number])));
   });
 
-  it('logNormal is the density, rademacher ±1 of mean zero', () => {
-    const [value] = tf.tidy(() => logNormal(tf.tensor2d([[1, 2]])).dataSync());
+  it('logStandardNormal is the density, rademacher ±1 of mean zero', () => {
+    const [value] = tf.tidy(() => logStandardNormal(tf.tensor2d([[1, 2]])).dataSync());
     expect(value).to.be.closeTo(-Math.log(2 * Math.PI) - 2.5, 1e-6);
     const signs = rademacher(1, [100, 100]);
     expect([...new Set(signs)].sort()).to.deep.equal([-1, 1]);
@@ -107,9 +109,9 @@ describe('models: flow', () => {
   });
 
   it('says what does not fit', () => {
-    expect(() => flow({size: 0, field})).to.throw(OptionError, 'size');
-    expect(() => simulate(flow({size, field}), {y: [[1, 2, 3]]}, options)).to.throw(ShapeError, '[rows, 4]');
-    expect(() => simulate(flow({size: 2, field: z => tf.sum(z)}), {y: [[1, 2, 0]]}, options)).to.throw(
+    expect(() => continuousFlow({size: 0, field})).to.throw(OptionError, 'size');
+    expect(() => simulate(continuousFlow({size, field}), {y: [[1, 2, 3]]}, options)).to.throw(ShapeError, '[rows, 4]');
+    expect(() => simulate(continuousFlow({size: 2, field: z => tf.sum(z)}), {y: [[1, 2, 0]]}, options)).to.throw(
       ShapeError,
       'field',
     );
@@ -117,7 +119,7 @@ describe('models: flow', () => {
     for (const probe of [undefined, () => tf.ones([2, 2])])
       expect(() =>
         simulate(
-          flow({size: 2, field: z => tf.sub(z, tf.mean(z, 0, true)), probe}),
+          continuousFlow({size: 2, field: z => tf.sub(z, tf.mean(z, 0, true)), probe}),
           {
             y: [
               [1, 2, 0],

@@ -19,7 +19,7 @@ import {
   rayleigh,
   spring,
 } from '../../models/index.js';
-import {harmonic, ramp} from '../../models/drive.js';
+import {harmonicDrive, rampDrive} from '../../models/drive.js';
 import {coulomb, stribeck} from '../../models/friction.js';
 import {dampers, springs} from '../../models/springs.js';
 import {draw, slope, stream} from '../simulate/numbers.js';
@@ -132,13 +132,18 @@ const cases: {readonly [name: string]: Case} = {
   harmonic: {
     system: with1([
       spring({stiffness: 4}),
-      drivenBy(harmonic({amplitude: p('amplitude'), frequency: p('frequency'), phase: p('phase')}), {gain: p('gain')}),
+      drivenBy(harmonicDrive({amplitude: p('amplitude'), frequency: p('frequency'), phase: p('phase')}), {
+        gain: p('gain'),
+      }),
     ]),
     params: {amplitude: 2, frequency: 0.8, phase: 0.3, gain: [1, 0, 2]},
     start: line,
   },
   ramp: {
-    system: with1([spring({stiffness: 4}), drivenBy(ramp({from: p('from'), to: p('to'), start: 0.13, end: 0.57}))]),
+    system: with1([
+      spring({stiffness: 4}),
+      drivenBy(rampDrive({from: p('from'), to: p('to'), start: 0.13, end: 0.57})),
+    ]),
     params: {from: 0.5, to: 2},
     start: line,
   },

@@ -4,7 +4,7 @@ import {expect} from 'chai';
 import {gaussLegendre, implicitMidpoint, mechanics, radauIIA5, simulate, trapezoid} from '../../lib/index.js';
 import {clearance, drivenBy, spring} from '../../models/index.js';
 import {boucWen, maxwellSlip, playOperator, stopOperator} from '../../models/hysteresis.js';
-import {dcMotor, delayLine, firstOrderActuator} from '../../models/actuators.js';
+import {dcMotor, delayLine, firstOrder} from '../../models/actuators.js';
 import {luGre} from '../../models/lugre.js';
 import type {Numeric, Params} from '../../lib/index.js';
 import {valueOf} from './evaluate.js';
@@ -193,7 +193,7 @@ describe('stop and play', () => {
 
 describe('actuators', () => {
   it('a lag answers a step by 1 − exp(−t/τ)', () => {
-    const term = firstOrderActuator({command: () => tf.scalar(2), timeConstant: 0.3, gain: 1.5});
+    const term = firstOrder({command: () => tf.scalar(2), timeConstant: 0.3, gain: 1.5});
     const {t, force} = along(term, {t1: 1});
     t.forEach((time, i) => expect(force[i]).to.be.closeTo(3 * (1 - Math.exp(-time / 0.3)), 1e-8));
   });
@@ -357,7 +357,7 @@ describe('gradients of these', () => {
     ],
     [
       'firstOrderActuator',
-      made(firstOrderActuator({command: ({q}) => tf.neg(q), timeConstant: of('T'), gain: of('K')})),
+      made(firstOrder({command: ({q}) => tf.neg(q), timeConstant: of('T'), gain: of('K')})),
       {T: 0.2, K: 10},
     ],
     [

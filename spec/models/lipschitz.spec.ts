@@ -1,9 +1,9 @@
 /** Spectral normalization: bounds that hold, are met where they can be, and a network that only takes energy away. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {brownianPath, mechanics, OptionError, simulate, trapezoid} from '../../lib/index.js';
+import {mechanics, OptionError, simulate, trapezoid, stochastic} from '../../lib/index.js';
 import {mlp, type Mlp} from '../../models/index.js';
-import {layersModel} from '../../models/mlp-layers.js';
+import {mlpToLayers} from '../../models/mlp-layers.js';
 import {lipschitz, lipschitzBound} from '../../models/lipschitz.js';
 import {slow} from '../tiers.js';
 
@@ -14,7 +14,7 @@ function scaled(network: Mlp, factor: number): Mlp {
 }
 
 const normal = (seed: number, rows: number, columns: number): tf.Tensor2D =>
-  tf.tensor2d(Array.from(brownianPath(seed, [rows, columns]).at(1)), [rows, columns]);
+  tf.tensor2d(Array.from(stochastic.brownianPath(seed, [rows, columns]).at(1)), [rows, columns]);
 
 /** The largest |f(x) − f(y)|/|x − y| of random neighbours. */
 const steepest = (network: Mlp): number =>
@@ -85,7 +85,7 @@ describe('models: lipschitz', () => {
     expect(lipschitzBound(lipschitz(limited, 0.5))).to.be.closeTo(0.5, 1e-6);
     expect(lipschitzBound(lipschitz(limited, 2))).to.be.closeTo(1, 1e-6);
     const before = tf.memory().numTensors;
-    const model = layersModel(limited);
+    const model = mlpToLayers(limited);
     const values = tf.tidy(() => (model.predict(tf.tensor2d([[1, 1]])) as tf.Tensor).dataSync());
     expect(values[0]).to.be.closeTo(0.5 / 3, 1e-6);
     expect(values[1]).to.be.closeTo(1, 1e-6);

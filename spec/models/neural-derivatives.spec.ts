@@ -12,7 +12,7 @@ import type {ForceTerm, NumericParams, Params} from '../../lib/index.js';
 import {DataError, implicitMidpoint, mechanics, OptionError, simulate} from '../../lib/index.js';
 import type {Activation, Network} from '../../models/index.js';
 import {mechanicalEnergy, mlp, neuralDissipation, neuralForce, neuralPotential} from '../../models/index.js';
-import {layersModel, mlpOfLayers} from '../../models/mlp-layers.js';
+import {mlpToLayers, mlpFromLayers} from '../../models/mlp-layers.js';
 import {modelFiles} from '../../training/train/model-files.js';
 import {draw, stream} from '../simulate/numbers.js';
 import {gradientOf, valueOf} from './evaluate.js';
@@ -63,7 +63,7 @@ interface Made {
 /** The same shape of network, ours and of tf.layers. */
 function both(inputs: number, outputs: number, activation: Exclude<Activation, (x: tf.Tensor) => tf.Tensor>): Made[] {
   const own = mlp({sizes: [inputs, 7, 5, outputs], activation, seed: 8});
-  const model = layersModel(mlp({sizes: [inputs, 6, outputs], activation, seed: 9}));
+  const model = mlpToLayers(mlp({sizes: [inputs, 6, outputs], activation, seed: 9}));
   return [
     {name: `mlp, ${activation}`, network: own, dispose: () => own.dispose()},
     {name: `tf.layers, ${activation}`, network: model, dispose: () => model.dispose()},
@@ -188,12 +188,12 @@ describe("networks in tfjs's own model format", () => {
     for (const activation of [...activations, 'relu', 'linear'] as const) {
       const network = mlp({sizes: [2, 5, 4, 2], activation, seed: 6});
       network.variables[1].assign(tf.tensor1d([1, 2, 3, 4, 5]));
-      const model = layersModel(network);
+      const model = mlpToLayers(network);
       numbers(model.predict(x) as tf.Tensor).forEach((value, i) =>
         expect(value).to.be.closeTo(numbers(network.apply(x))[i], 1e-6),
       );
       await model.save(modelFiles(path.join(place, activation)));
-      const again = mlpOfLayers(await tf.loadLayersModel(modelFiles(path.join(place, activation))));
+      const again = mlpFromLayers(await tf.loadLayersModel(modelFiles(path.join(place, activation))));
       expect(again.sizes).to.deep.equal([2, 5, 4, 2]);
       expect(again.variables.map(numbers)).to.deep.equal(network.variables.map(numbers));
       expect(numbers(again.apply(x))).to.deep.equal(numbers(network.apply(x)));
@@ -211,17 +211,17 @@ describe("networks in tfjs's own model format", () => {
   it('what is no mlp is refused', () => {
     const dense = (units: number, activation: 'tanh' | 'relu' | 'linear', inputShape?: number[]): tf.layers.Layer =>
       tf.layers.dense({units, activation, inputShape});
-    expect(() => mlpOfLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(1, 'tanh')]}))).to.throw(
+    expect(() => mlpFromLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(1, 'tanh')]}))).to.throw(
       OptionError,
       /has the activation tanh in its last layer/,
     );
     expect(() =>
-      mlpOfLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(3, 'relu'), dense(1, 'linear')]})),
+      mlpFromLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(3, 'relu'), dense(1, 'linear')]})),
     ).to.throw(OptionError, /activations tanh, relu, linear/);
     expect(() =>
-      mlpOfLayers(tf.sequential({layers: [dense(3, 'linear', [2]), tf.layers.dropout({rate: 0.5})]})),
+      mlpFromLayers(tf.sequential({layers: [dense(3, 'linear', [2]), tf.layers.dropout({rate: 0.5})]})),
     ).to.throw(OptionError, /Dropout/);
-    expect(() => layersModel(mlp({sizes: [1, 2, 1], activation: tf.sin}))).to.throw(OptionError, /cannot be saved/);
+    expect(() => mlpToLayers(mlp({sizes: [1, 2, 1], activation: tf.sin}))).to.throw(OptionError, /cannot be saved/);
   });
 
   it('a directory without a model is an error that names it', async () => {

@@ -3,12 +3,12 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {mechanics, rk4, simulate} from '../../lib/index.js';
 import {withFigure} from '../../models/index.js';
-import {planarGravity, planarMass} from '../../models/planar-bodies.js';
+import {lumpedMass, weight} from '../../models/planar-bodies.js';
 import {animate} from '../../plot/index.js';
 
 describe('planar bodies', () => {
-  const mass = planarMass({mass: [2, 3], inertia: 0.5});
-  const falling = withFigure(mechanics({mass, forces: [planarGravity(mass, 9)]}), {
+  const mass = lumpedMass({mass: [2, 3], inertia: 0.5});
+  const falling = withFigure(mechanics({mass, forces: [weight(mass, 9)]}), {
     points: ({q}) => tf.slice(q, [0, 0], [2, 2]),
     rods: [[0, 1]],
   });

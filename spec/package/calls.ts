@@ -85,8 +85,10 @@ export function usesIn(files: readonly string[]): Map<string, Uses> {
     const {from} = imported;
     const name = imported.name === '*' ? member : imported.name;
     if (name === undefined) return;
-    if (from.startsWith('spec/')) reach(load(from), name);
-    else usesOf(from)[call ? 'called' : 'named'].add(name);
+    if (from.startsWith('spec/')) return reach(load(from), name);
+    const names = usesOf(from)[call ? 'called' : 'named'];
+    names.add(name);
+    if (member !== undefined) names.add(`${name}.${member}`);
   };
 
   const run = (module: Module, node: ts.Node): void => {

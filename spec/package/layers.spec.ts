@@ -29,6 +29,7 @@ const order = [
   'integrate',
   'simulate',
   'traced',
+  'stochastic',
   'internal',
   'index',
 ];

@@ -4,10 +4,11 @@ import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
 import {explicitEuler, mechanics, ode, OptionError, simulate} from '../../lib/index.js';
 import {chain} from '../../models/index.js';
-import {display, figure, jacobianPattern, plot, show} from '../../plot/index.js';
-import {energyPlot, lossCurve, phasePortrait, residualPlot, workPrecision} from '../../plot/charts.js';
-import {lossLandscape} from '../../plot/landscape.js';
-import {sparsityPlot} from '../../plot/jacobian-pattern.js';
+import {figure, plot, show} from '../../plot/index.js';
+import {display} from '../../plot/display.js';
+import {energy, loss, phase, residuals, workPrecision} from '../../plot/charts.js';
+import {landscape} from '../../plot/landscape.js';
+import {jacobianPattern, sparsity} from '../../plot/jacobian-pattern.js';
 import {elementsOf} from '../training/well-formed.js';
 
 const system = chain({count: 3, stiffness: 40});
@@ -28,17 +29,17 @@ describe('pictures of results', () => {
       plot(path),
       plot([run(), run(1.1)]),
       plot(path, {components: [1], spread: t.map(() => 0.1), theme: 'dark'}),
-      phasePortrait(path),
-      phasePortrait([path, run(0.5)]),
-      energyPlot(path),
-      residualPlot({t, measured: t, simulated: t.map(x => x ** 2)}),
-      lossCurve({
+      phase(path),
+      phase([path, run(0.5)]),
+      energy(path),
+      residuals({t, measured: t, simulated: t.map(x => x ** 2)}),
+      loss({
         history: [
           {iteration: 0, cost: 1},
           {iteration: 1, cost: 0.1},
         ],
       }),
-      lossLandscape({
+      landscape({
         x: {name: 'a', values: [0, 1]},
         y: {name: 'b', values: [0, 1, 2]},
         loss: (a, b) => a + b,
@@ -47,7 +48,7 @@ describe('pictures of results', () => {
           [1, 1],
         ],
       }),
-      sparsityPlot(jacobianPattern(system, start, {dt: 0.1})),
+      sparsity(jacobianPattern(system, start, {dt: 0.1})),
       workPrecision([{name: 'a', work: [1, 2], error: [0.1, 0.01]}]),
     ];
     for (const svg of all) expect(elementsOf(svg).slice(0, 3)).to.deep.equal(['svg', 'title', 'desc']);
@@ -83,9 +84,7 @@ describe('pictures of results', () => {
   });
 
   it('entries are squares at their row and column', () => {
-    const squares = rectangles(
-      sparsityPlot({n: 2, rowPointers: Int32Array.of(0, 2, 3), columns: Int32Array.of(0, 1, 1)}),
-    );
+    const squares = rectangles(sparsity({n: 2, rowPointers: Int32Array.of(0, 2, 3), columns: Int32Array.of(0, 1, 1)}));
     expect(squares).to.have.length(3);
     const [a, b, c] = squares;
     expect(b[1]).to.equal(a[1]); // the same row,
@@ -101,11 +100,11 @@ describe('pictures of results', () => {
       rowPointers: Int32Array.from({length: n + 1}, (_, i) => i),
       columns: Int32Array.from({length: n}, (_, i) => i),
     };
-    expect(rectangles(sparsityPlot(diagonal))).to.have.length(Math.ceil(n / Math.ceil(n / 180)));
+    expect(rectangles(sparsity(diagonal))).to.have.length(Math.ceil(n / Math.ceil(n / 180)));
   });
 
   it('the colours of a landscape follow the loss', () => {
-    const svg = lossLandscape({
+    const svg = landscape({
       x: {name: 'a', values: [0, 1]},
       y: {name: 'b', values: [0, 1]},
       loss: [1, 2, 3, NaN],
@@ -123,7 +122,7 @@ describe('pictures of results', () => {
       {q: 0, v: 2},
       {dt: 0.01, t1: 1, observe: ({v}) => tf.sum(tf.mul(0.5, tf.square(v)))},
     );
-    expect(energyPlot(damped))
+    expect(energy(damped))
       .to.include('Change of energy from 2 J')
       .and.to.match(/<desc[^>]*>relative change[^<]*energy: 101 values between −0\.8647 and 0/); // 1 − e⁻²
   });
@@ -140,7 +139,7 @@ describe('pictures of results', () => {
       /measured has 3 values; 3 times and 2 plotted components need 6\. Choose components/,
     );
     expect(() => plot(path, {measured: {t} as never})).to.throw(OptionError, /measured\.values/);
-    const dashed = residualPlot({t, measured: [1, NaN, 2], simulated: [1, 1, 1]}).match(/class="levelline"/g);
+    const dashed = residuals({t, measured: [1, NaN, 2], simulated: [1, 1, 1]}).match(/class="levelline"/g);
     expect(dashed, '± RMSE of the two that were measured').to.have.length(2);
   });
 
@@ -152,13 +151,13 @@ describe('pictures of results', () => {
     expect(() => plot(5 as never)).to.throw(OptionError, /a trajectory/);
     expect(() => plot([path, simulate(system, start, {dt: 0.1, steps: 20})])).to.throw(OptionError, /different times/);
     expect(() => plot(path, {spread: [1]})).to.throw(OptionError, /spread has 1/);
-    expect(() => energyPlot(simulate(system, start, {dt: 0.1, steps: 2}))).to.throw(OptionError, /observed/);
+    expect(() => energy(simulate(system, start, {dt: 0.1, steps: 2}))).to.throw(OptionError, /observed/);
     expect(() => jacobianPattern(system, start, {dt: 0.01, scheme: explicitEuler()})).to.throw(OptionError, /implicit/);
-    expect(() => lossLandscape({x: {name: 'a', values: [0, 1]}, y: {name: 'b', values: [0, 1]}, loss: [1]})).to.throw(
+    expect(() => landscape({x: {name: 'a', values: [0, 1]}, y: {name: 'b', values: [0, 1]}, loss: [1]})).to.throw(
       OptionError,
       /2 × 2/,
     );
-    expect(() => lossCurve({history: []})).to.throw(OptionError, /empty/);
+    expect(() => loss({history: []})).to.throw(OptionError, /empty/);
   });
 });
 
@@ -187,12 +186,12 @@ describe('what a notebook is given', () => {
   it('of a pattern, and of any picture by show', async () => {
     const pattern = jacobianPattern(system, start, {dt: 0.01});
     expect(await shown(pattern)).to.have.all.keys('text/html', 'text/plain');
-    const picture = show(sparsityPlot(pattern), 'a < b');
+    const picture = show(sparsity(pattern), 'a < b');
     expect(await shown(picture)).to.deep.equal({
-      'text/html': figure(sparsityPlot(pattern), 'a < b'),
+      'text/html': figure(sparsity(pattern), 'a < b'),
       'text/plain': 'a < b',
     });
     expect(String(picture)).to.include('a &lt; b</figcaption>');
-    expect(inspect(show(sparsityPlot(pattern)))).to.equal('[picture: 7 entries of 3 × 3]');
+    expect(inspect(show(sparsity(pattern)))).to.equal('[picture: 7 entries of 3 × 3]');
   });
 });

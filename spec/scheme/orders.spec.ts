@@ -5,6 +5,7 @@
 import {expect} from 'chai';
 import type {Scheme} from '../../lib/index.js';
 import * as face from '../../lib/scheme/index.js';
+import * as noisy from '../../lib/scheme/stochastic.js';
 import {
   bdf2,
   blendedEuler,
@@ -60,7 +61,7 @@ const heun = (kind: 'mechanics' | 'ode'): Scheme =>
     },
   });
 
-const stochastic = [face.eulerMaruyama(), face.stochasticHeun(), face.milstein(), face.sra1(), face.sri1()];
+const stochastic = Object.values(noisy).map(scheme => scheme());
 
 const schemes: readonly Scheme[] = [
   explicitEuler(),
@@ -113,7 +114,7 @@ describe('orders of convergence', () => {
     const measured = new Set(
       [...schemes, face.dopri5(), face.tsit5(), ...stochastic].map(({name}) => name.replace(/\(.*/, '')),
     );
-    const makers = Object.keys(face).filter(name => name !== 'defineScheme');
+    const makers = [...Object.keys(face).filter(name => name !== 'defineScheme'), ...Object.keys(noisy)];
     expect(makers.filter(name => !measured.has(name))).to.deep.equal([]);
   });
 

@@ -9,13 +9,11 @@ import type {AnySystem} from '../../lib/simulate/kinds.js';
 import {
   adaptive,
   batch,
-  brownianPath,
   dde,
   dopri5,
   implicitMidpoint,
   kvaerno5,
   mechanics,
-  milstein,
   newmark,
   ode,
   OptionError,
@@ -23,10 +21,10 @@ import {
   rk4,
   sde,
   simulate,
-  sra1,
   trapezoid,
   tsit5,
   verlet,
+  stochastic,
 } from '../../lib/index.js';
 import {slow} from '../tiers.js';
 
@@ -218,7 +216,7 @@ describe("precision: 'single'", () => {
         calculus: 'ito',
         seed: ({seed: own}) => own,
       });
-      const options = {scheme: milstein(), dt: 0.07, t1: 1, saveAt: 'end', params: {seed}} as const;
+      const options = {scheme: stochastic.milstein(), dt: 0.07, t1: 1, saveAt: 'end', params: {seed}} as const;
       const members = [0, 1, 2, 3, 4].map(i => ({initial: {y: [1, 0.5], t: 0.1 * i}}));
       const runs = batch.prepare(walk, {y: [1, 0.5]}, {...options, precision: 'single'}).run(members);
       runs.forEach((run, i) => {
@@ -239,9 +237,15 @@ describe("precision: 'single'", () => {
         noise: 'additive',
         seed: 5,
       });
-      const path = brownianPath(5, [2 * count]);
+      const path = stochastic.brownianPath(5, [2 * count]);
       for (const t of [0, 1e4]) {
-        const options = {scheme: sra1(), dt: 1 / 1024, steps: 256, saveAt: 'end', precision: 'single'} as const;
+        const options = {
+          scheme: stochastic.sra1(),
+          dt: 1 / 1024,
+          steps: 256,
+          saveAt: 'end',
+          precision: 'single',
+        } as const;
         const start = {y: new Float64Array(2 * count), t};
         const {trajectory, pullback} = simulate.vjp(walk, start, {...options, params: {scale}});
         const end = trajectory.values('y').slice(-2 * count);

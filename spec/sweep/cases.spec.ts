@@ -6,7 +6,7 @@ import {expect} from 'chai';
 import * as fc from 'fast-check';
 import {OptionError} from '../../lib/index.js';
 import {canonical, hash, parse} from '../../sweep/canonical.js';
-import {grid, latinHypercube, linspace, logspace, sobol, tableCases, uniform} from '../../sweep/cases.js';
+import {grid, latinHypercube, linspace, logspace, sobol, table as tableCases, uniform} from '../../sweep/cases.js';
 import {findTask, jobOf} from '../../sweep/task.js';
 import {readTable} from '../../training/index.js';
 import {runs} from '../property.js';

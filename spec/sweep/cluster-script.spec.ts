@@ -3,7 +3,7 @@ import {execFileSync} from 'node:child_process';
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {OptionError} from '../../lib/index.js';
-import {clusterScripts} from '../../sweep/index.js';
+import {engines} from '../../sweep/index.js';
 import {runs} from '../property.js';
 
 /** Names that a file may have, hostile ones above all. */
@@ -42,7 +42,7 @@ describe('scripts of clusters', () => {
       ...fc.sample(file, 200),
     ];
     const lines = names.map(name => {
-      const [, command] = clusterScripts.slurm({file: name, shards: 3, workers: 2}).split('where it was.\n');
+      const [, command] = engines.clusterScripts.slurm({file: name, shards: 3, workers: 2}).split('where it was.\n');
       return command.trimEnd();
     });
     expect(wordsOf(lines)).to.deep.equal(
@@ -53,7 +53,7 @@ describe('scripts of clusters', () => {
   it('of Kubernetes have the words as JSON, in which nothing but the index is a variable', () => {
     fc.assert(
       fc.property(file, name => {
-        const script = clusterScripts.kubernetes({file: name, shards: 4, workers: 1});
+        const script = engines.clusterScripts.kubernetes({file: name, shards: 4, workers: 1});
         const [, list] = /command: (\[.*\])\n/.exec(script)!;
         const words = (JSON.parse(list) as string[]).map(word =>
           word.replace(/\$\$|\$\((\w+)\)/g, (found, variable: string | undefined) =>
@@ -82,7 +82,7 @@ describe('scripts of clusters', () => {
       {workers: -1},
       {time: 3},
     ];
-    for (const script of Object.values(clusterScripts))
+    for (const script of Object.values(engines.clusterScripts))
       for (const one of bad) expect(() => script({...usual, ...one} as never)).to.throw(OptionError, /clusterScripts/);
   });
 });

@@ -4,7 +4,7 @@ import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {expect} from 'chai';
 import {OptionError} from '../../lib/index.js';
-import {clusterScripts, collect, fitSweep, sweep, writePage, type Engine} from '../../sweep/index.js';
+import {collect, engines, fitSweep, sweep, writePage, type Engine} from '../../sweep/index.js';
 import {bullmq} from '../../sweep/bullmq.js';
 import {Store} from '../../sweep/store.js';
 import {inFlight, local} from '../../sweep/local.js';
@@ -56,7 +56,9 @@ describe('a sweep without processes', () => {
     expect(bullmq({connection: {url: 'redis://127.0.0.1'}}).name).to.equal('bullmq');
     expect(() => bullmq({} as never)).to.throw(OptionError, 'connection');
     const given = {file: 'fits/sweep.js', shards: 8, workers: 2};
-    expect(clusterScripts.slurm(given)).to.include('#SBATCH --array=0-7\n').and.include("sweep 'fits/sweep.js'");
-    expect(clusterScripts.kubernetes(given)).to.include('completions: 8\n');
+    expect(engines.clusterScripts.slurm(given))
+      .to.include('#SBATCH --array=0-7\n')
+      .and.include("sweep 'fits/sweep.js'");
+    expect(engines.clusterScripts.kubernetes(given)).to.include('completions: 8\n');
   });
 });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import {expect} from 'chai';
 import {OptionError} from '../../lib/index.js';
 import {canonical} from '../../sweep/canonical.js';
-import {startWorker, sweep, type QueueConnection, type Sweep} from '../../sweep/index.js';
+import {engines, sweep, type QueueConnection, type Sweep} from '../../sweep/index.js';
 import {bullmq} from '../../sweep/bullmq.js';
 import {local} from '../../sweep/local.js';
 import {grid, linspace} from '../../sweep/cases.js';
@@ -83,7 +83,7 @@ describe('a queue in PostgreSQL', function () {
     it('gives the same results to the bit as local, and names failures', async () => {
       const connection = {url: url()};
       const store = path.join(place, 'bits');
-      const worker = await startWorker({connection, tasks, store, workers: 2});
+      const worker = await engines.startWorker({connection, tasks, store, workers: 2});
       try {
         const engine = bullmq({connection});
         const cases = grid({k: linspace(10, 20, 50), noise: [0, 0.01]});
@@ -115,7 +115,7 @@ describe('a queue in PostgreSQL', function () {
       const store = path.join(place, 'foreign');
       const {Queue, backend} = await bullmqPackage(connection);
       const queue = new Queue('foreign', {connection: clientOptions(connection)}, backend);
-      const worker = await startWorker({connection, tasks, store, queue: 'foreign', workers: 1});
+      const worker = await engines.startWorker({connection, tasks, store, queue: 'foreign', workers: 1});
       try {
         const unmarked = jobOf(await findTask({module: new URL('./tasks/swing.ts', import.meta.url)}), {x: 1}, 0);
         const {name, ...good} = {
@@ -178,7 +178,7 @@ describe('a queue in PostgreSQL', function () {
     it('passes through a server that is killed and comes back', async () => {
       const connection = {url: url()};
       const store = path.join(place, 'killed');
-      const worker = await startWorker({connection, tasks, store, workers: 2, stalled: 2});
+      const worker = await engines.startWorker({connection, tasks, store, workers: 2, stalled: 2});
       try {
         let tell = (): void => undefined;
         const underWay = new Promise<void>(resolve => (tell = resolve));
@@ -207,7 +207,7 @@ describe('a queue in PostgreSQL', function () {
       const store = path.join(place, 'tls');
       const one = {task: {module, export: 'square'}, store};
       const connection = {url: url(), tls: {ca}};
-      const worker = await startWorker({connection, tasks, store, workers: 1});
+      const worker = await engines.startWorker({connection, tasks, store, workers: 1});
       try {
         const run = await sweep({...one, cases: [{x: 3}], engine: bullmq({connection})});
         expect(run).to.include({done: 1, failed: 0});

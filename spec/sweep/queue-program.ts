@@ -1,5 +1,5 @@
 /** One process of a queue, for tests that kill it: a worker, or the program that waits for the results. */
-import {openStore, startWorker, sweep} from '../../sweep/index.js';
+import {engines, openStore, sweep} from '../../sweep/index.js';
 import {bullmq} from '../../sweep/bullmq.js';
 import {grid, linspace} from '../../sweep/cases.js';
 
@@ -8,7 +8,7 @@ const connection = {url: `redis://127.0.0.1:${port}`};
 const module = new URL('./tasks/oscillator.ts', import.meta.url);
 
 if (role === 'worker') {
-  await startWorker({
+  await engines.startWorker({
     connection,
     tasks: [new URL('./tasks', import.meta.url).pathname],
     store: openStore(store, {patience: 60}),

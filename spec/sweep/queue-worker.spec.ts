@@ -5,7 +5,7 @@ import path from 'node:path';
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {OptionError} from '../../lib/index.js';
-import {startWorker, type Job} from '../../sweep/index.js';
+import {engines, type Job} from '../../sweep/index.js';
 import {answerOf, queued, type QueuedCase} from '../../sweep/queue.js';
 import {admitted} from '../../sweep/queue-worker.js';
 import {TaskPool} from '../../sweep/task-pool.js';
@@ -64,7 +64,7 @@ describe('a worker of a queue', () => {
 
   it('is not started for a folder inside node_modules', async () => {
     await write('node_modules/tasks/a.mjs', marked('export default () => 1;'));
-    const start = startWorker({connection: {}, tasks: [path.join(place, 'node_modules/tasks')], store: place});
+    const start = engines.startWorker({connection: {}, tasks: [path.join(place, 'node_modules/tasks')], store: place});
     expect(await codeOf(start)).to.equal('no-folder');
   });
 

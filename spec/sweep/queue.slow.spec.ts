@@ -7,8 +7,8 @@ import {expect} from 'chai';
 import {OptionError} from '../../lib/index.js';
 import {canonical} from '../../sweep/canonical.js';
 import {
+  engines,
   openStore,
-  startWorker,
   sweep,
   type QueueConnection,
   type QueueWorker,
@@ -148,7 +148,9 @@ describe('a sweep through BullMQ', function () {
 
   it('names failures, and refuses tasks outside the folders a worker was started for', async () => {
     const store = path.join(place, 'failures');
-    workers.push(await startWorker({connection, tasks: [folder], store, queue: 'failures', workers: 2, memory: 400e6}));
+    workers.push(
+      await engines.startWorker({connection, tasks: [folder], store, queue: 'failures', workers: 2, memory: 400e6}),
+    );
     const engine = bullmq({connection, queue: 'failures'});
     const run = await sweep({
       task: {module, export: 'misbehave'},
@@ -182,7 +184,7 @@ describe('a sweep through BullMQ', function () {
     const changing = path.join(place, 'changing.mjs');
     await writeFile(changing, "'use stiffgrad task';\nexport default ({x}) => x;\n");
     const store = path.join(place, 'versions');
-    workers.push(await startWorker({connection, tasks: [place], store, queue: 'versions', workers: 1}));
+    workers.push(await engines.startWorker({connection, tasks: [place], store, queue: 'versions', workers: 1}));
     const engine = bullmq({connection, queue: 'versions'});
     expect(await sweep({task: {module: changing}, cases: [{x: 1}], store, engine})).to.include({done: 1});
     // The worker's process has the module as it was.
@@ -196,7 +198,7 @@ describe('a sweep through BullMQ', function () {
     let own = await startServer(port);
     const store = path.join(place, 'killed');
     const plain = {url: `redis://127.0.0.1:${port}`};
-    const worker = await startWorker({connection: plain, tasks: [folder], store, workers: 2, stalled: 2});
+    const worker = await engines.startWorker({connection: plain, tasks: [folder], store, workers: 2, stalled: 2});
     try {
       let tell = (): void => undefined;
       const underWay = new Promise<void>(resolve => (tell = resolve));
@@ -244,7 +246,7 @@ describe('a sweep through BullMQ', function () {
     try {
       const secure = {url: `rediss://:secret@127.0.0.1:${port}`, tls: {ca: await readFile(file('ca.pem'), 'utf8')}};
       const store = file('tls');
-      workers.push(await startWorker({connection: secure, tasks: [folder], store, workers: 1}));
+      workers.push(await engines.startWorker({connection: secure, tasks: [folder], store, workers: 1}));
       const run = await sweep({
         task: {module, export: 'square'},
         cases: [{x: 3}],

@@ -34,7 +34,7 @@ import {
   unrolledAdjoint,
 } from '../../lib/index.js';
 import {bounded, free, identify, multiple} from '../../training/index.js';
-import {kalmanFilter} from '../../training/estimate/kalman.js';
+import {filter} from '../../training/estimate/kalman.js';
 import {slow} from '../tiers.js';
 
 /** y' = −y(t − τ). */
@@ -722,8 +722,7 @@ describe('simulate: dde', () => {
         .catch((error: unknown) => error);
       expect((cut as OptionError).message).match(/a dde needs its past/);
       refused(
-        () =>
-          kalmanFilter({...problem, initialCovariance: 1, processNoise: {density: 1}, measurementNoise: 1} as never),
+        () => filter({...problem, initialCovariance: 1, processNoise: {density: 1}, measurementNoise: 1} as never),
         OptionError,
         'wrong-system',
         /knows only the present state/,

@@ -11,25 +11,20 @@ import {
   backsolveAdjoint,
   batch,
   batchAsync,
-  brownianPath,
   equilibrium,
-  eulerMaruyama,
   event,
   forwardSensitivity,
   implicitAdjoint,
   InconsistentStateError,
-  milstein,
   ode,
   OptionError,
   sde,
   ShapeError,
   signal,
   simulate,
-  sra1,
-  sri1,
-  stochasticHeun,
   trapezoid,
   unrolledAdjoint,
+  stochastic,
 } from '../../lib/index.js';
 import {slow} from '../tiers.js';
 
@@ -75,16 +70,16 @@ function orderOf(errors: (n: number) => Float64Array, n: number, power: number):
 
 describe('simulate: sde', () => {
   describe('strong orders, against y exp((μ − σ²/2) t + σ W(t))', () => {
-    const w = brownianPath(seed, [paths]).at(1);
+    const w = stochastic.brownianPath(seed, [paths]).at(1);
     const exact = (calculus: Calculus): Float64Array =>
       w.map(value => Math.exp((calculus === 'ito' ? mu - sigma ** 2 / 2 : mu) + sigma * value));
     const rows: [Scheme, Calculus, number][] = [
-      [eulerMaruyama(), 'ito', 0.5],
-      [eulerMaruyama({drift: 'implicit'}), 'ito', 0.5],
-      [milstein(), 'ito', 1],
-      [milstein(), 'stratonovich', 1],
-      [stochasticHeun(), 'stratonovich', 1],
-      [sri1(), 'ito', 1.5],
+      [stochastic.eulerMaruyama(), 'ito', 0.5],
+      [stochastic.eulerMaruyama({drift: 'implicit'}), 'ito', 0.5],
+      [stochastic.milstein(), 'ito', 1],
+      [stochastic.milstein(), 'stratonovich', 1],
+      [stochastic.heun(), 'stratonovich', 1],
+      [stochastic.sri1(), 'ito', 1.5],
     ];
     for (const [scheme, calculus, expected] of rows) {
       it(`${scheme.name}, ${calculus}: ${expected}`, () => {
@@ -107,9 +102,9 @@ describe('simulate: sde', () => {
         seed,
       });
       const start = new Float64Array(paths).fill(1);
-      const fine = end(process, sra1(), start, 512);
+      const fine = end(process, stochastic.sra1(), start, 512);
       const squares = (n: number): Float64Array =>
-        end(process, sra1(), start, n).map((value, i) => (value - fine[i]) ** 2);
+        end(process, stochastic.sra1(), start, n).map((value, i) => (value - fine[i]) ** 2);
       const {order, half} = orderOf(squares, 16, 0.5);
       expect(order).to.be.within(1.4 - half, 1.6 + half);
       expect(half).to.be.below(0.15);
@@ -131,7 +126,7 @@ describe('simulate: sde', () => {
         });
       // [paths, 2] numbers, [paths, 2] noises.
       const start = Array.from({length: paths}, () => [1, 2]);
-      const noises = brownianPath(seed, [paths, 2]).at(1);
+      const noises = stochastic.brownianPath(seed, [paths, 2]).at(1);
       const solution = (calculus: Calculus): Float64Array =>
         Float64Array.from({length: 2 * paths}, (_, k) => {
           const i = k >> 1;
@@ -139,8 +134,8 @@ describe('simulate: sde', () => {
           return (1 + (k % 2)) * Math.exp(mu - shift + s[0] * noises[2 * i] + s[1] * noises[2 * i + 1]);
         });
       for (const [scheme, calculus, expected] of [
-        [eulerMaruyama(), 'ito', 0.5],
-        [stochasticHeun(), 'stratonovich', 1],
+        [stochastic.eulerMaruyama(), 'ito', 0.5],
+        [stochastic.heun(), 'stratonovich', 1],
       ] as const) {
         const known = solution(calculus);
         const squares = (n: number): Float64Array =>
@@ -152,10 +147,10 @@ describe('simulate: sde', () => {
 
     it('one noise a row: scalar', () => {
       const start = Array.from({length: paths}, () => [1, 2]);
-      const noises = brownianPath(seed, [paths, 1]).at(1);
+      const noises = stochastic.brownianPath(seed, [paths, 1]).at(1);
       for (const [scheme, bound] of [
-        [milstein(), 0.03],
-        [sri1(), 0.003],
+        [stochastic.milstein(), 0.03],
+        [stochastic.sri1(), 0.003],
       ] as const) {
         const found = end(geometric('ito', 'scalar'), scheme, start, 32);
         const errors = found.map(
@@ -169,13 +164,13 @@ describe('simulate: sde', () => {
   describe('weak orders, of the mean, against exp(μ t)', () => {
     // A large drift and little noise: the mean's own error is larger than its interval.
     const [drift, noise] = [1.5, 0.2];
-    const w = brownianPath(seed, [paths]).at(1);
+    const w = stochastic.brownianPath(seed, [paths]).at(1);
     const solution = w.map(value => Math.exp(drift - noise ** 2 / 2 + noise * value));
     const strong = sde({drift: ({y}) => tf.mul(y, drift), diffusion: ({y}) => tf.mul(y, noise), calculus: 'ito', seed});
     for (const [scheme, expected, n] of [
-      [eulerMaruyama(), 1, 32],
-      [milstein(), 1, 32],
-      [sri1(), 2, 8],
+      [stochastic.eulerMaruyama(), 1, 32],
+      [stochastic.milstein(), 1, 32],
+      [stochastic.sri1(), 2, 8],
     ] as const) {
       slow(`${scheme.name}: ${expected}`, () => {
         // On one path the mean of the error has a small interval.
@@ -190,7 +185,8 @@ describe('simulate: sde', () => {
     slow('sri1: 1.5, where noise is not linear in y', () => {
       // dy = −(a + b² y)(1 − y²) dt + b (1 − y²) dW (Kloeden & Platen 1992, §4.4): with z = e^(2bW − 2at), y = ((1 + y₀) z + y₀ − 1)/((1 + y₀) z + 1 − y₀).
       const [a, b, y0, many] = [0.3, 0.7, 0.2, 12000];
-      const z = brownianPath(seed, [many])
+      const z = stochastic
+        .brownianPath(seed, [many])
         .at(1)
         .map(value => Math.exp(2 * b * value - 2 * a));
       const squares = z.map(value => (((1 + y0) * value + y0 - 1) / ((1 + y0) * value + 1 - y0)) ** 2);
@@ -201,14 +197,14 @@ describe('simulate: sde', () => {
         seed,
       });
       const errors = (n: number): Float64Array =>
-        end(bounded, sri1(), new Float64Array(many).fill(y0), n).map((value, i) => squares[i] - value ** 2);
+        end(bounded, stochastic.sri1(), new Float64Array(many).fill(y0), n).map((value, i) => squares[i] - value ** 2);
       const {order, half} = orderOf(errors, 8, 1);
       expect(order).to.be.within(1.5 - 0.1 - half, 1.5 + 0.1 + half);
       expect(half).to.be.below(0.2);
     });
 
     it('Euler–Maruyama has the mean (1 + μh)ⁿ, within the interval of the paths', () => {
-      const {mean, half} = estimate(end(strong, eulerMaruyama(), ones, 16));
+      const {mean, half} = estimate(end(strong, stochastic.eulerMaruyama(), ones, 16));
       expect(Math.abs(mean - (1 + drift / 16) ** 16)).to.be.below(1.5 * half);
     });
 
@@ -220,7 +216,7 @@ describe('simulate: sde', () => {
         noise: 'additive',
         seed: 4,
       });
-      const found = end(process, sra1(), new Float64Array(paths).fill(2), 32);
+      const found = end(process, stochastic.sra1(), new Float64Array(paths).fill(2), 32);
       const {mean, half} = estimate(found);
       expect(Math.abs(mean - 2 * Math.exp(-theta))).to.be.below(1.5 * half);
       const variance = (s * s * (1 - Math.exp(-2 * theta))) / (2 * theta);
@@ -238,8 +234,9 @@ describe('simulate: sde', () => {
         seed: 8,
       });
       for (const n of [1, 7, 100]) {
-        const found = end(noise, eulerMaruyama(), new Float64Array(3), n);
-        brownianPath(8, [3])
+        const found = end(noise, stochastic.eulerMaruyama(), new Float64Array(3), n);
+        stochastic
+          .brownianPath(8, [3])
           .at(1)
           .forEach((value, i) => expect(found[i]).to.be.closeTo(value, 1e-12));
       }
@@ -247,7 +244,7 @@ describe('simulate: sde', () => {
 
     it('far from 0, where times are rounded: increments of its integral have their variance, h³/3', () => {
       const [count, h, start] = [2000, 0.01, 1e7];
-      const path = brownianPath(8);
+      const path = stochastic.brownianPath(8);
       const found = Array.from({length: count}, (_, i) => {
         const [t, next] = [start + i * h, start + (i + 1) * h];
         return (path.integral(next)[0] - path.integral(t)[0] - (next - t) * path.at(t)[0]) ** 2;
@@ -265,13 +262,13 @@ describe('simulate: sde', () => {
         seed: 5,
       });
       const endOf = (n: number): number =>
-        simulate(well, {y: 1, t: 1e7}, {scheme: sra1(), dt: 1 / n, steps: n, saveAt: 'end'}).values('y')[1];
+        simulate(well, {y: 1, t: 1e7}, {scheme: stochastic.sra1(), dt: 1 / n, steps: n, saveAt: 'end'}).values('y')[1];
       // A step is off by 5e-4 of itself at these times.
       for (const n of [100, 200]) expect(endOf(n)).to.be.closeTo(endOf(1024), 5e-4);
     });
 
     it('begins anywhere: a run in two parts is the run', () => {
-      const options = {scheme: sri1(), dt: 1 / 16, saveAt: 'end'} as const;
+      const options = {scheme: stochastic.sri1(), dt: 1 / 16, saveAt: 'end'} as const;
       const whole = simulate(geometric('ito'), {y: [1]}, {...options, steps: 16});
       const first = simulate(geometric('ito'), {y: [1]}, {...options, steps: 6});
       const second = simulate(geometric('ito'), {y: [first.values('y')[1]], t: 6 / 16}, {...options, steps: 10});
@@ -285,7 +282,7 @@ describe('simulate: sde', () => {
         calculus: 'ito',
         seed: params => params.seed,
       });
-      const options = {scheme: milstein(), dt: 0.01, steps: 100, saveAt: 'end'} as const;
+      const options = {scheme: stochastic.milstein(), dt: 0.01, steps: 100, saveAt: 'end'} as const;
       const members = [3, 4, 3].map(own => ({initial: {y: [1, 2]}, params: {seed: own}}));
       const runs = batch(system, members, options).map(run => [...run.values('y')]);
       expect(runs[0]).to.deep.equal(runs[2]);
@@ -310,7 +307,7 @@ describe('simulate: sde', () => {
 
     it('Euler–Maruyama: those of the recursion written out', () => {
       const n = 100;
-      const path = brownianPath(5);
+      const path = stochastic.brownianPath(5);
       let [y, byMu, bySigma, byStart] = [1.2, 0, 0, 1];
       for (let k = 0; k < n; k++) {
         const dw = path.at((k + 1) / n)[0] - path.at(k / n)[0];
@@ -318,7 +315,7 @@ describe('simulate: sde', () => {
         [byMu, bySigma, byStart] = [slope * byMu + y / n, slope * bySigma + Math.sin(y) * dw, slope * byStart];
         y += (mu * y) / n + sigma * Math.sin(y) * dw;
       }
-      const options = {scheme: eulerMaruyama(), dt: 1 / n, steps: n, saveAt: 'end', params: given} as const;
+      const options = {scheme: stochastic.eulerMaruyama(), dt: 1 / n, steps: n, saveAt: 'end', params: given} as const;
       for (const adjoint of [undefined, unrolledAdjoint(), forwardSensitivity()]) {
         const {trajectory, pullback} = simulate.vjp(system('ito'), {y: 1.2}, {...options, adjoint});
         const found = pullback({y: [0, 1]});
@@ -332,10 +329,10 @@ describe('simulate: sde', () => {
     });
 
     for (const [scheme, calculus] of [
-      [milstein(), 'ito'],
-      [stochasticHeun(), 'stratonovich'],
-      [sri1(), 'ito'],
-      [eulerMaruyama({drift: 'implicit'}), 'ito'],
+      [stochastic.milstein(), 'ito'],
+      [stochastic.heun(), 'stratonovich'],
+      [stochastic.sri1(), 'ito'],
+      [stochastic.eulerMaruyama({drift: 'implicit'}), 'ito'],
     ] as const) {
       it(`${scheme.name}: those of differences on one path, and through checkpoints`, () => {
         const options = {scheme, dt: 0.02, steps: 50, saveAt: 'end'} as const;
@@ -360,7 +357,9 @@ describe('simulate: sde', () => {
       const before = tf.memory().numTensors;
       const {grads} = tf.variableGrads(() =>
         tf.tidy(() =>
-          tf.sum(simulate(captured, {y: 1}, {scheme: milstein(), dt: 0.1, steps: 5, saveAt: 'end'}).y).asScalar(),
+          tf
+            .sum(simulate(captured, {y: 1}, {scheme: stochastic.milstein(), dt: 0.1, steps: 5, saveAt: 'end'}).y)
+            .asScalar(),
         ),
       );
       expect(Math.abs(grads[gain.name].dataSync()[0])).to.be.above(1e-3);
@@ -375,7 +374,7 @@ describe('simulate: sde', () => {
         system('ito'),
         {y: 1.2},
         {
-          scheme: eulerMaruyama(),
+          scheme: stochastic.eulerMaruyama(),
           dt: 0.01,
           steps: 2000,
           saveAt: 'end',
@@ -398,7 +397,7 @@ describe('simulate: sde', () => {
       simulate(
         driven,
         {y: 0},
-        {scheme: sra1(), dt: 0.1, steps: 10, saveAt: 'end', inputs: {u: signal([0, 1], [u, u])}},
+        {scheme: stochastic.sra1(), dt: 0.1, steps: 10, saveAt: 'end', inputs: {u: signal([0, 1], [u, u])}},
       ).values('y')[1];
     expect(run(2)).to.be.closeTo(2 * run(1), 1e-13);
   });
@@ -406,7 +405,7 @@ describe('simulate: sde', () => {
   describe('refuses', () => {
     const drift = ({y}: {y: tf.Tensor}): tf.Tensor => tf.neg(y);
     const diffusion = drift;
-    const options = {scheme: eulerMaruyama(), dt: 0.1, steps: 2};
+    const options = {scheme: stochastic.eulerMaruyama(), dt: 0.1, steps: 2};
     const start = {y: [1, 2]};
 
     it('an sde that does not say what it is', () => {
@@ -427,7 +426,11 @@ describe('simulate: sde', () => {
       for (const own of [1.5, -1, 2 ** 60]) {
         const params = {own};
         const pattern = new RegExp(`seed\\(params\\) is ${own}; it must be a whole number`);
-        for (const scheme of [eulerMaruyama(), eulerMaruyama({drift: 'implicit'}), sri1()])
+        for (const scheme of [
+          stochastic.eulerMaruyama(),
+          stochastic.eulerMaruyama({drift: 'implicit'}),
+          stochastic.sri1(),
+        ])
           expect(() => simulate(system, start, {...options, scheme, params})).to.throw(InconsistentStateError, pattern);
         expect(() => members.run([{params: {own: 2}}, {params}] as never)).to.throw(InconsistentStateError, pattern);
         expect(() => simulate(system, half as never, {...options, params})).to.throw(InconsistentStateError, pattern);
@@ -457,8 +460,8 @@ describe('simulate: sde', () => {
       const ito = sde({drift, diffusion, calculus: 'ito', seed: 1});
       const run = (system: SdeSystem, scheme: Scheme) => () => simulate(system, start, {...options, scheme});
       expect(run(ito, trapezoid())).to.throw(OptionError, 'eulerMaruyama');
-      expect(run(ito, stochasticHeun())).to.throw(OptionError, 'Stratonovich');
-      expect(run(ito, sra1())).to.throw(OptionError, 'additive');
+      expect(run(ito, stochastic.heun())).to.throw(OptionError, 'Stratonovich');
+      expect(run(ito, stochastic.sra1())).to.throw(OptionError, 'additive');
       expect(() => simulate(ode(drift), start, options)).to.throw(OptionError, 'no noise');
       expect(() => equilibrium(ito, start)).to.throw(OptionError, 'sde');
       expect(() => simulate(ito, start, {...options, control: adaptive()})).to.throw(OptionError, 'need not converge');
@@ -467,7 +470,7 @@ describe('simulate: sde', () => {
 
     it('noise that is not what it says', () => {
       const mixing = sde({drift, diffusion: ({y}) => tf.reverse(y), calculus: 'ito', seed: 1});
-      for (const scheme of [milstein(), sri1()])
+      for (const scheme of [stochastic.milstein(), stochastic.sri1()])
         expect(() => simulate(mixing, start, {...options, scheme})).to.throw(OptionError, 'other numbers');
       // One noise a row commutes, but not where a row reads another: the strong order was ½.
       const meanField = (axis: number): typeof mixing =>
@@ -479,14 +482,14 @@ describe('simulate: sde', () => {
           seed: 1,
         });
       const rows = {y: [[1, 0.5], [2, 1]]}; // prettier-ignore
-      for (const scheme of [milstein(), sri1()]) {
+      for (const scheme of [stochastic.milstein(), stochastic.sri1()]) {
         expect(() => simulate(meanField(0), rows, {...options, scheme})).to.throw(OptionError, 'other rows');
         expect(() => simulate(meanField(1), rows, {...options, scheme}).dispose()).not.to.throw();
       }
       const additive = sde({drift, diffusion: ({y}) => y, noise: 'additive', seed: 1});
       expect(() => simulate(additive, start, options)).to.throw(OptionError, 'reads y');
       // Shapes of y are no values of it.
-      for (const scheme of [eulerMaruyama(), sra1()]) {
+      for (const scheme of [stochastic.eulerMaruyama(), stochastic.sra1()]) {
         const end = (noisy: Parameters<typeof sde>[0]['diffusion']): number[] => {
           const run = simulate(sde({drift, diffusion: noisy, noise: 'additive', seed: 7}), start, {...options, scheme});
           run.dispose();

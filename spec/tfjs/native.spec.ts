@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-backend-cpu';
 import {expect} from 'chai';
 import {linalg} from '../../lib/linalg/index.js';
-import {loadTensorflow, tensorflowUnavailableReason} from '../../lib/tfjs/native.js';
+import {loadTensorflow} from '../../lib/tfjs/native.js';
 import {restoreRemoved} from '../../lib/tfjs/node-shim.js';
 import {SingularMatrixError} from '../../lib/errors.js';
 
@@ -33,9 +33,9 @@ describe('tfjs-node', () => {
     it('loads, or says in a sentence why it does not', () => {
       if (loaded) {
         expect(tf.getBackend()).to.equal('tensorflow');
-        expect(tensorflowUnavailableReason()).to.equal(undefined);
+        expect(loadTensorflow.unavailableReason()).to.equal(undefined);
       } else {
-        expect(tensorflowUnavailableReason()).to.match(/^@tensorflow\/tfjs-node .*\.$/);
+        expect(loadTensorflow.unavailableReason()).to.match(/^@tensorflow\/tfjs-node .*\.$/);
       }
     });
 

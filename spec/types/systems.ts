@@ -3,11 +3,7 @@
  * under "@ts-expect-error" must be refused. Compiled by types.spec.ts; nothing here runs.
  */
 import * as tf from '@tensorflow/tfjs';
-import {
-  adaptive, batch, bilateral, constant, elements, equilibrium, eulerMaruyama, event, mechanics, ode, sde, simulate, trapezoid,
-  type Constraint, type DerivativeAt, type Event, type ForceAt, type ForceTerm, type Initial, type MechanicalSystem, type NumericParams, type ObservedAt, type Pullback,
-  type SimulateOptions, type System, type Trajectory, type Vjp,
-} from 'stiffgrad';
+import {adaptive, batch, bilateral, constant, elements, equilibrium, event, mechanics, ode, sde, simulate, trapezoid, type Constraint, type DerivativeAt, type Event, type ForceAt, type ForceTerm, type Initial, type MechanicalSystem, type NumericParams, type ObservedAt, type Pullback, type SimulateOptions, type System, type Trajectory, type Vjp, stochastic} from 'stiffgrad';
 import {gravity, pendulum, spring} from 'stiffgrad/models';
 import {coulomb} from '../../models/friction.js';
 
@@ -64,7 +60,7 @@ simulate(explicit, start, {...grid, params: {k: 1, c: [[1]], nested: {a: tf.scal
 simulate(byInterface, start, {...grid, params: {k: 1}});
 simulate(descriptor, {y: 1}, {...grid, params: {k: 1}});
 simulate(inferred, start, {...grid, params: {k: 1}, events: [stop]});
-simulate(noisy, {y: [1]}, {...grid, scheme: eulerMaruyama(), params: {k: 1, seed: 3}}).y.dispose();
+simulate(noisy, {y: [1]}, {...grid, scheme: stochastic.eulerMaruyama(), params: {k: 1, seed: 3}}).y.dispose();
 // @ts-expect-error: misspelt
 simulate(noisy, {y: [1]}, {...grid, params: {kk: 1}});
 simulate(untyped, start, {...grid, params: {anything: 1, deeper: {still: [1, 2]}}});

@@ -7,13 +7,13 @@ import {DataError} from '../../lib/errors.js';
 
 const limitOptions = {
   /**
-   * Size of the file. Default 2 GiB, which fits into memory at once. `tableChunks`, which does not load it at once, has
+   * Size of the file. Default 2 GiB, which fits into memory at once. `readTable.chunks`, which does not load it at once, has
    * no limit.
    */
   bytes: optional(positiveOrInfinite, 2 ** 31),
-  /** Bytes of the numbers and texts read, of one chunk for `tableChunks`. Default 2 GiB, half of Node's heap. */
+  /** Bytes of the numbers and texts read, of one chunk for `readTable.chunks`. Default 2 GiB, half of Node's heap. */
   memory: optional(positiveOrInfinite, 2 ** 31),
-  /** Default 2²⁷: a column of as many numbers takes 1 GiB. `tableChunks` has no limit. */
+  /** Default 2²⁷: a column of as many numbers takes 1 GiB. `readTable.chunks` has no limit. */
   rows: optional(positiveOrInfinite, 2 ** 27),
   /** Default 2¹⁶, four times what spreadsheets have. */
   columns: optional(positiveOrInfinite, 2 ** 16),

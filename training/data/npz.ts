@@ -36,7 +36,11 @@ export const isArrayFile = (start: Uint8Array): boolean => isArray(start) || isA
  * The arrays of an NPY file, whose array is named 'array', or of an NPZ file.
  * @throws DataError 'npz-malformed'; 'npz-integer' for an integer that a double cannot represent exactly; 'table-limit'
  */
-export function arraysOf(bytes: Uint8Array, file: string, {names, limits}: ArrayOptions = {}): Promise<NumpyArray[]> {
+export function numpyArrays(
+  bytes: Uint8Array,
+  file: string,
+  {names, limits}: ArrayOptions = {},
+): Promise<NumpyArray[]> {
   return new Promise(resolve =>
     resolve(readArrays(bytes, new Budget(file, limits, 'arraysOf'), name => names?.includes(name) ?? true).arrays),
   );

@@ -160,7 +160,7 @@ const stillShare = 0.01;
  *   the range, column by column
  * @throws ShapeError for a single number; DataError 'not-finite' for an infinite value
  */
-export function stillSamples(values: Numeric, tolerance?: number): number {
+export function still(values: Numeric, tolerance?: number): number {
   if (tolerance !== undefined) requireValue(tolerance, nonNegative, 'samples.still: the tolerance');
   const series = readSeries(values, 'samples.still: values', {outputs: 'any', missing: true});
   return Array.from({length: series.outputs}, (_, k) => stillIn(columnOf(series, k), tolerance)).reduce(

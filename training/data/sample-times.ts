@@ -54,7 +54,7 @@ const unitFactor = 20;
  * @throws DataError 'time-order', 'time-gap', 'not-finite' with the row; 'time-unit' also where brackets or a slash end
  *   the name with what is no unit of time
  */
-export function sampleTimes(times: Float64Array, column: string, options: SampleTimesOptions = {}): Float64Array {
+export function times(times: Float64Array, column: string, options: SampleTimesOptions = {}): Float64Array {
   const {interval, gaps, unit = unitOf(column)} = readOptions(options, sampleTimesOptions, 'samples.times');
   requireAscending(times, column);
   const seconds = times.map(time => time * units[unit]);

@@ -37,7 +37,7 @@ const chunkOptions = {
   rows: optional(positiveInteger, 65536),
 };
 
-/** Options of `tableChunks`. @interface */
+/** Options of `readTable.chunks`. @interface */
 export type ChunkOptions = Options<typeof chunkOptions>;
 
 /**
@@ -74,20 +74,20 @@ export async function readTable(source: TableSource, options: TableOptions = {})
  * Reads the same files as consecutive tables of `rows` rows each, for files larger than the memory. Not for NPZ
  * files, which store their arrays one after another.
  */
-export async function* tableChunks(source: TableSource, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
-  const {rows} = readOptions(options, chunkOptions, 'tableChunks');
-  const path = nameOf(source, 'tableChunks');
+readTable.chunks = async function* (source: TableSource, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
+  const {rows} = readOptions(options, chunkOptions, 'readTable.chunks');
+  const path = nameOf(source, 'readTable.chunks');
   const budget = new Budget(
     path,
     {bytes: Infinity, rows: Infinity, seconds: Infinity, ...options.limits},
-    'tableChunks',
+    'readTable.chunks',
   );
   const chunks = chunksOf(source, budget);
   const start = await beginning(path, chunks);
   if (isArrayFile(start) || isParquet(start))
     throw new DataError(
       'table-binary',
-      `${path} is not a text file: tableChunks reads CSV and TSV; use readTable for this one.`,
+      `${path} is not a text file: readTable.chunks reads CSV and TSV; use readTable for this one.`,
       {file: path},
     );
   const builder = new TableBuilder(path, options, budget);
@@ -97,7 +97,7 @@ export async function* tableChunks(source: TableSource, options: ChunkOptions = 
   }
   const rest = builder.finish();
   if (rest.rows > 0) yield rest;
-}
+};
 
 async function* rowsOf(
   path: string,

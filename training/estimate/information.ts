@@ -121,12 +121,12 @@ export type RankOptions = Options<typeof rankOptions>;
  * @param candidates by name
  * @throws as `fisherInformation`
  */
-export function rankExperiments<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
+export function rank<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
   problem: ExperimentProblem<T, S, Q>,
   candidates: {readonly [name: string]: Experiment},
   options?: RankOptions,
 ): RankedExperiment[];
-export function rankExperiments(
+export function rank(
   problem: ExperimentProblem,
   candidates: {readonly [name: string]: Experiment},
   options: RankOptions = {},

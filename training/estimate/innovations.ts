@@ -41,7 +41,7 @@ import {solveTransposed} from './roots.js';
 /** A value, or a function of the parameters' values that returns it. */
 export type FromEstimates<T extends Parameters, V> = V | ((values: Estimates<T>) => V);
 
-/** A problem of `kalman.identify`: parameters, and noise that depends on them, to be estimated from records. */
+/** A problem of `kalman.identifyByInnovations`: parameters, and noise that depends on them, to be estimated from records. */
 export interface InnovationsProblem<
   T extends Parameters = Parameters,
   S extends AnySystem = System,
@@ -80,7 +80,7 @@ export interface InnovationsIteration {
   readonly values: {readonly [name: string]: Float64Array};
 }
 
-/** The result of `kalman.identify`. */
+/** The result of `kalman.identifyByInnovations`. */
 export interface InnovationsFit<T extends Parameters = Parameters> {
   readonly estimate: Estimates<T>;
   /** From the expected information; infinite for parameters that the data do not determine. */

@@ -54,8 +54,8 @@ export interface Smoothed extends Filtered {
  * @throws OptionError, ShapeError, DataError for a problem that is not well posed; NewtonError and similar if the
  *   system cannot be simulated from an estimate
  */
-export function kalmanFilter<S extends AnySystem, Q = ParamsOf<S>>(problem: EstimationProblem<S, Q>): Filtered;
-export function kalmanFilter(problem: EstimationProblem): Filtered {
+export function filter<S extends AnySystem, Q = ParamsOf<S>>(problem: EstimationProblem<S, Q>): Filtered;
+export function filter(problem: EstimationProblem): Filtered {
   const checked = checkProblem(problem, 'kalman.filter');
   return filteredOf(checked, forwardPass(checked, false));
 }
@@ -64,8 +64,8 @@ export function kalmanFilter(problem: EstimationProblem): Filtered {
  * Estimates the state along a record from all its measurements, in addition to the result of `kalman.filter`.
  * @throws as `kalman.filter`
  */
-export function kalmanSmoother<S extends AnySystem, Q = ParamsOf<S>>(problem: EstimationProblem<S, Q>): Smoothed;
-export function kalmanSmoother(problem: EstimationProblem): Smoothed {
+export function smoother<S extends AnySystem, Q = ParamsOf<S>>(problem: EstimationProblem<S, Q>): Smoothed;
+export function smoother(problem: EstimationProblem): Smoothed {
   const checked = checkProblem(problem, 'kalman.smoother');
   const pass = forwardPass(checked, true);
   return {

@@ -3,7 +3,7 @@ import {object, requireValue, shown, suggestion} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import type {Chart} from '../report/plot.js';
-import {renderFragment, renderReport, type Report} from '../report/report.js';
+import {renderFragment, page, type Report} from '../report/report.js';
 import {histogram} from '../report/residual-statistics.js';
 import type {Shows} from '../report/displayed.js';
 
@@ -32,7 +32,7 @@ export function posteriorText(found: Numbers): string {
 }
 
 export function posteriorPage(found: Numbers, fragment: boolean): string {
-  return (fragment ? renderFragment : renderReport)(posteriorReport(found));
+  return (fragment ? renderFragment : page)(posteriorReport(found));
 }
 
 function posteriorReport(found: Numbers): Report {

@@ -14,7 +14,7 @@ import {positiveInteger, optional, positive, readOptions, suggestion, type Optio
 import {listed} from '../../lib/text.js';
 import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
-import {renderFragment, renderReport, type Report} from '../report/report.js';
+import {renderFragment, page as reportPage, type Report} from '../report/report.js';
 import type {Chart} from '../report/plot.js';
 import {methodOf, objectiveOf} from '../identify/density-objective.js';
 import {evaluate, evaluateAsync, type Evaluation} from '../identify/evaluation.js';
@@ -175,7 +175,7 @@ function shownProfile(found: ProfileNumbers): LikelihoodProfile {
   });
   return showing(
     found,
-    fragment => (fragment ? renderFragment : renderReport)(page()),
+    fragment => (fragment ? renderFragment : reportPage)(page()),
     () => [`Profile: ${sentence}`, ...warnings].join('\n  '),
     {chart: (unit?: string) => profileChart(found, unit)},
   );

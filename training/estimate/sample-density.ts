@@ -77,7 +77,7 @@ const PAUSE = 20;
  * @param start of all chains, or of each
  * @throws OptionError if the density is 0 at a start
  */
-export async function sampleDensity(
+export async function sample(
   density: LogDensity,
   start: Float64Array | readonly Float64Array[],
   options: SamplingOptions = {},

@@ -9,7 +9,7 @@ import type {Params, System, Trajectory} from '../../lib/index.js';
 import type {AnySystem} from '../../lib/internal.js';
 import type {MediaBundle} from '../report/displayed.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
-import {renderFragment, renderReport, writeReport, type Report, type ReportParameter} from '../report/report.js';
+import {renderFragment, page, writeReport, type Report, type ReportParameter} from '../report/report.js';
 import {correlatedShare, goodnessOfFit} from '../report/residual-statistics.js';
 import {isDensity} from './density.js';
 import {objectiveOf} from './density-objective.js';
@@ -197,7 +197,7 @@ class Identified {
     return ({fragment = false, ...details} = {}) => {
       requireValue(fragment, boolean, 'html: fragment');
       const report = this.#detailed(details, 'html');
-      return fragment ? renderFragment(report) : renderReport(report);
+      return fragment ? renderFragment(report) : page(report);
     };
   }
 

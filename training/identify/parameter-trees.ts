@@ -33,7 +33,7 @@ function leavesOf(
   above: readonly ParameterTree[],
 ): [string, Parameter][] {
   if (above.includes(tree))
-    throw new OptionError('bad-parameter', `trees.free: ${name} contains itself; a tree of parameters must be finite.`);
+    throw new OptionError('bad-parameter', `freeTree: ${name} contains itself; a tree of parameters must be finite.`);
   return Object.entries(tree).flatMap(([key, value]): [string, Parameter][] => {
     const at = `${name}.${key}`;
     return isValue(value) ? [[at, free(value, options)]] : leavesOf(at, value, options, [...above, tree]);

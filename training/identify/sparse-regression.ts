@@ -67,7 +67,7 @@ export interface FoundTerms {
  * @throws OptionError; ShapeError where columns differ in length; DataError where a number is not finite, or there are
  *   fewer samples than features
  */
-export function sparseRegression(problem: SparseRegressionProblem): {readonly [target: string]: FoundTerms} {
+export function fit(problem: SparseRegressionProblem): {readonly [target: string]: FoundTerms} {
   const read = readOptions(problem, regressionProblem, 'sindy.fit');
   const {features, targets, threshold, share} = read;
   if ((threshold === undefined) === (share === undefined))

@@ -94,7 +94,7 @@ export type Report = Options<typeof reportSchema>;
 const Z95 = 1.959963984540054;
 
 /** The page as text. */
-export function renderReport(report: Report): string {
+export function page(report: Report): string {
   const body = mainPart(report);
   return htmlPage({title: report.title, style: reportStyle, body, name: 'report'});
 }
@@ -138,7 +138,7 @@ function mainPart(report: Report): Markup {
  * @throws DataError 'report-unwritable'; OptionError as renderReport
  */
 export async function writeReport(path: string, report: Report): Promise<void> {
-  const html = renderReport(report);
+  const html = page(report);
   const fs = filesystem(
     () =>
       new DataError(

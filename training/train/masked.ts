@@ -11,7 +11,7 @@ const present = (data: tf.Tensor): tf.Tensor => tf.logicalNot(tf.isNaN(data));
  * @param values of the shape of data
  * @throws ShapeError 'masked-shape'
  */
-export function maskedDifference(values: tf.Tensor, data: tf.Tensor): tf.Tensor {
+export function difference(values: tf.Tensor, data: tf.Tensor): tf.Tensor {
   if (values.shape.join() !== data.shape.join())
     throw new ShapeError(
       'masked-shape',
@@ -34,8 +34,8 @@ export function maskedDifference(values: tf.Tensor, data: tf.Tensor): tf.Tensor 
  * console.log(masked.meanSquare(tf.tensor1d([1, 2]), tf.tensor1d([1, NaN])).dataSync()[0]); // → 0
  * ```
  */
-export function maskedMeanSquare(values: tf.Tensor, data: tf.Tensor, weights?: tf.Tensor): tf.Tensor {
-  const squares = tf.square(maskedDifference(values, data));
+export function meanSquare(values: tf.Tensor, data: tf.Tensor, weights?: tf.Tensor): tf.Tensor {
+  const squares = tf.square(difference(values, data));
   const there = tf.cast(present(data), 'float32');
   const weight = weights === undefined ? there : tf.mul(weights, there);
   const total = tf.sum(weight);

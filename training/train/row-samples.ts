@@ -23,19 +23,19 @@ export interface RowSeries {
  * @param times [rows, samples], in any order
  * @throws ShapeError 'row-samples'
  */
-export function sampleRows({t, y, slope}: RowSeries, times: tf.Tensor): tf.Tensor {
+export function ofRows({t, y, slope}: RowSeries, times: tf.Tensor): tf.Tensor {
   const [saved, rows, ...shape] = y.shape;
   if (t.size !== saved || saved < 2 || slope.shape.join() !== y.shape.join())
     throw new ShapeError(
       'row-samples',
-      `sampleRows: t has shape [${t.shape.join(', ')}], y [${y.shape.join(', ')}] and slope `
+      `samples.ofRows: t has shape [${t.shape.join(', ')}], y [${y.shape.join(', ')}] and slope `
         + `[${slope.shape.join(', ')}]; they must be [saved], [saved, rows, ...] and the same, with at least two `
         + 'saved times.',
     );
   if (times.rank !== 2 || times.shape[0] !== rows)
     throw new ShapeError(
       'row-samples',
-      `sampleRows: times has shape [${times.shape.join(', ')}], but must be [${rows}, samples]: one row of times for `
+      `samples.ofRows: times has shape [${times.shape.join(', ')}], but must be [${rows}, samples]: one row of times for `
         + 'each row of the batch.',
     );
   return tf.tidy(() => {

@@ -16,7 +16,7 @@ export type Schedule = (at: ScheduleAt) => number;
 const exponentialOptions = {rate: positive, factor: positive, every: positive, stairs: optional(boolean, false)};
 
 /** rate · factor^(step / every): by `factor` every `every` steps, continuously or, with `stairs`, at once. */
-export function exponentialDecay(spec: Options<typeof exponentialOptions>): Schedule {
+export function exponential(spec: Options<typeof exponentialOptions>): Schedule {
   const {rate, factor, every, stairs} = readOptions(spec, exponentialOptions, 'schedules.exponential');
   return ({step}) => rate * factor ** (stairs ? Math.floor(step / every) : step / every);
 }
@@ -34,7 +34,7 @@ const cosineOptions = {rate: positive, least: optional(nonNegative, 0), warmup: 
  * console.log(rate({step: 4, epoch: 0, steps: 100})); // → 0.05
  * ```
  */
-export function cosineDecay(spec: Options<typeof cosineOptions>): Schedule {
+export function cosine(spec: Options<typeof cosineOptions>): Schedule {
   const {rate, least, warmup} = readOptions(spec, cosineOptions, 'schedules.cosine');
   return ({step, steps}) => {
     if (step < warmup) return (rate * (step + 1)) / warmup;

@@ -1,7 +1,7 @@
 /** How a training went, as a page: losses, learning rate, gradient, by epoch. */
 import {historyChart} from '../report/charts.js';
 import type {Chart} from '../report/plot.js';
-import {type Report, renderFragment, renderReport, writeReport} from '../report/report.js';
+import {type Report, renderFragment, page as reportPage, writeReport} from '../report/report.js';
 import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import type {EpochMetrics} from './metrics.js';
@@ -14,7 +14,7 @@ export function shownTraining(counts: Counts): TrainingResult {
   const page = (): Report => trainingReport(counts);
   return showing(
     {...counts, report},
-    fragment => (fragment ? renderFragment : renderReport)(page()),
+    fragment => (fragment ? renderFragment : reportPage)(page()),
     () => sentence(counts),
   );
 }

@@ -6,20 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme, Trajectory, OdeSystem} from '../../../lib/index.js';
 import type {Calculus} from '../../../lib/system/equations.js';
-import {
-  adaptive,
-  batch,
-  brownianPath,
-  eulerMaruyama,
-  forwardSensitivity,
-  milstein,
-  OptionError,
-  sde,
-  simulate,
-  sra1,
-  sri1,
-  stochasticHeun,
-} from '../../../lib/index.js';
+import {adaptive, batch, forwardSensitivity, OptionError, sde, simulate, stochastic} from '../../../lib/index.js';
 import {AdaptiveController} from '../../../lib/integrate/history/step-size-controller.js';
 import {slow} from '../../tiers.js';
 
@@ -39,7 +26,7 @@ const geometric = (calculus: Calculus) =>
 
 /** y exp((μ − σ²/2) t + σ W(t)), in the sense of Stratonovich without −σ²/2. */
 const solution = (calculus: Calculus, seed: number, t = 1): number =>
-  Math.exp((calculus === 'ito' ? mu - sigma ** 2 / 2 : mu) * t + sigma * brownianPath(seed).at(t)[0]);
+  Math.exp((calculus === 'ito' ? mu - sigma ** 2 / 2 : mu) * t + sigma * stochastic.brownianPath(seed).at(t)[0]);
 
 /** The root of the mean square error at the end of 100 paths, and the mean number of steps. */
 function errorOf(scheme: Scheme, calculus: Calculus, rtol: number): {error: number; steps: number} {
@@ -70,10 +57,10 @@ describe('simulate: sde with adaptive steps', () => {
     // Errors of steps are as h^1.5, so that h is as the 2/3rd power of the tolerance, and so is the error of a run. The mean of 100
     // paths leaves a tenth of an order, and more where few steps are taken.
     const rows: [Scheme, Calculus, number, number][] = [
-      [milstein(), 'ito', 0.5, 0.8],
-      [stochasticHeun(), 'stratonovich', 0.4, 0.8],
+      [stochastic.milstein(), 'ito', 0.5, 0.8],
+      [stochastic.heun(), 'stratonovich', 0.4, 0.8],
       // Steps that follow the path leave it less than the order 1.5 that it has with constant ones.
-      [sri1(), 'ito', 0.4, 0.8],
+      [stochastic.sri1(), 'ito', 0.4, 0.8],
     ];
     for (const [scheme, calculus, low, high] of rows)
       slow(scheme.name, () => {
@@ -90,9 +77,9 @@ describe('simulate: sde with adaptive steps', () => {
     const run = simulate(
       process,
       {y: 1},
-      {scheme: sra1(), dt: 0.1, t1: 2, saveAt, control: adaptive({rtol: 1e-4, atol: 1e-4})},
+      {scheme: stochastic.sra1(), dt: 0.1, t1: 2, saveAt, control: adaptive({rtol: 1e-4, atol: 1e-4})},
     );
-    const path = brownianPath(5);
+    const path = stochastic.brownianPath(5);
     // e⁻ᵗ + σ (W(t) − ∫ e^(s−t) W(s) ds), the integral by the trapezoidal rule on 2¹² intervals.
     const n = 4096;
     saveAt.forEach((t, i) => {
@@ -111,7 +98,7 @@ describe('simulate: sde with adaptive steps', () => {
       noise: 'additive',
       seed: 3,
     });
-    const common = {scheme: sra1(), t1: 4, saveAt: 'end'} as const;
+    const common = {scheme: stochastic.sra1(), t1: 4, saveAt: 'end'} as const;
     const end = ({values}: Trajectory<OdeSystem>): number => values('y')[1];
     const exact = end(simulate(well, {y: 30}, {...common, dt: 1 / 16384}));
     const run = simulate(well, {y: 30}, {...common, dt: 1e-3, control: adaptive({rtol: 1e-4, atol: 1e-4})});
@@ -124,7 +111,7 @@ describe('simulate: sde with adaptive steps', () => {
 
   it('gradients meet the same steps and the same path', () => {
     const options = {
-      scheme: milstein(),
+      scheme: stochastic.milstein(),
       dt: 0.01,
       t1: 1,
       saveAt: 'end',
@@ -137,13 +124,13 @@ describe('simulate: sde with adaptive steps', () => {
     const sensitivity = simulate.vjp(geometric('ito'), {y: 1}, {...options, adjoint: forwardSensitivity()});
     expect(sensitivity.pullback({y: [0, 1]}).params.sigma[0]).closeTo(byAdjoint, 1e-10);
     // The derivative of the solution on this path, (W − σ) y, as far as the run itself is exact: 3e-3.
-    const exact = (brownianPath(4).at(1)[0] - sigma) * solution('ito', 4);
+    const exact = (stochastic.brownianPath(4).at(1)[0] - sigma) * solution('ito', 4);
     expect(byAdjoint).closeTo(exact, 0.02);
   });
 
   it('a run goes on from where it stood, refused steps in mind', () => {
     const options = {
-      scheme: milstein(),
+      scheme: stochastic.milstein(),
       dt: 0.01,
       saveAt: 'end',
       control: adaptive({rtol: 1e-4, atol: 1e-5}),
@@ -164,7 +151,7 @@ describe('simulate: sde with adaptive steps', () => {
 
   it('members of a batch are single runs', () => {
     const options = {
-      scheme: milstein(),
+      scheme: stochastic.milstein(),
       dt: 0.01,
       t1: 1,
       saveAt: [0.4, 1],
@@ -199,7 +186,7 @@ describe('simulate: sde with adaptive steps', () => {
 
   it('refuses schemes below first order where noise depends on y, and steps finer than the path', () => {
     const options = {dt: 0.01, t1: 1, control: adaptive({rtol: 1e-2}), params: {seed: 1, sigma}} as const;
-    expect(() => simulate(geometric('ito'), {y: 1}, {...options, scheme: eulerMaruyama()})).to.throw(
+    expect(() => simulate(geometric('ito'), {y: 1}, {...options, scheme: stochastic.eulerMaruyama()})).to.throw(
       OptionError,
       'strong order 1 or more',
     );

@@ -1,5 +1,5 @@
 /** The benchmark bicycle of Meijaard, Papadopoulos, Ruina & Schwab (Proc. R. Soc. A 463, 2007), table 1, with z upwards. */
-import {multibody, revolute, rolling, type Multibody} from '../../../models/index.js';
+import {joints, multibody, revolute, type Multibody} from '../../../models/index.js';
 
 export function bicycle(speed: number): Multibody {
   const [wheelbase, trail, tilt] = [1.02, 0.08, Math.PI / 10];
@@ -50,8 +50,8 @@ export function bicycle(speed: number): Multibody {
         axis: [-Math.sin(tilt), 0, Math.cos(tilt)],
       }),
       frontAxle: revolute('fork', 'front', {at: [wheelbase, 0, front], axis: [0, 1, 0]}),
-      rearTyre: rolling('ground', 'rear', {radius: rear, axis: [0, 1, 0]}),
-      frontTyre: rolling('ground', 'front', {radius: front, axis: [0, 1, 0]}),
+      rearTyre: joints.rolling('ground', 'rear', {radius: rear, axis: [0, 1, 0]}),
+      frontTyre: joints.rolling('ground', 'front', {radius: front, axis: [0, 1, 0]}),
     },
   });
 }

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {gaussLegendre, implicitMidpoint, OptionError, simulate} from '../../../lib/index.js';
 import {jointFriction, multibody, revolute, springDamper, universal} from '../../../models/index.js';
-import {logCholesky, logCholeskyOf} from '../../../models/multibody/inertia.js';
+import {logCholeskyInertia, logCholeskyParameters} from '../../../models/multibody/inertia.js';
 import {identify, positive} from '../../../training/index.js';
 import {largest, slope, stream} from '../../simulate/numbers.js';
 import {valueOf} from '../evaluate.js';
@@ -17,7 +17,11 @@ const arms = multibody({
   gravity: [0, 0, -9.81],
   bodies: {
     upper: {mass: 1, inertia: [0.02, 0.1, 0.1], position: [0.5, 0, 0]},
-    lower: {mass: logCholesky(of('theta')).mass, inertia: logCholesky(of('theta')).inertia, position: [1.4, 0, 0]},
+    lower: {
+      mass: logCholeskyInertia(of('theta')).mass,
+      inertia: logCholeskyInertia(of('theta')).inertia,
+      position: [1.4, 0, 0],
+    },
   },
   joints: {
     shoulder: universal('ground', 'upper', {
@@ -34,7 +38,7 @@ const arms = multibody({
     springDamper('ground', 'lower', {from: [1, 1, 1], to: [1.5, 0.1, 0], stiffness: of('stiffness'), damping: 0.1}),
   ],
 });
-const theta = logCholeskyOf({
+const theta = logCholeskyParameters({
   mass: 2,
   inertia: [
     [0.05, 0.01, 0],
@@ -96,8 +100,8 @@ describe('log-Cholesky parameters', () => {
   ];
 
   it('give mass, inertia and centre back', () => {
-    const ten = logCholeskyOf({mass: 2, inertia: J, centre: [0.1, -0.2, 0.3]});
-    const physical = logCholesky(ten);
+    const ten = logCholeskyParameters({mass: 2, inertia: J, centre: [0.1, -0.2, 0.3]});
+    const physical = logCholeskyInertia(ten);
     const value = (f: (params: never) => tf.Tensor): number[] =>
       Array.from(valueOf(() => f({} as never), {q: 0, v: 0}));
     expect(value(physical.mass)[0]).to.be.closeTo(2, 1e-14);
@@ -109,7 +113,7 @@ describe('log-Cholesky parameters', () => {
     const next = stream(7);
     for (let round = 0; round < 5; round++) {
       const random = Float64Array.from({length: 10}, () => 2 * next());
-      const [a, b, c, , d, e, , , f] = valueOf(() => logCholesky(random).inertia({}), {q: 0, v: 0});
+      const [a, b, c, , d, e, , , f] = valueOf(() => logCholeskyInertia(random).inertia({}), {q: 0, v: 0});
       const trace = a + d + f;
       // Σ = ½ tr J − J is positive definite: its leading minors.
       const [x, y, z] = [trace / 2 - a, trace / 2 - d, trace / 2 - f];
@@ -117,11 +121,14 @@ describe('log-Cholesky parameters', () => {
       expect(x * y - b * b).to.be.above(0);
       expect(x * (y * z - e * e) + b * (-b * z - e * c) - c * (b * e + y * c)).to.be.above(0);
     }
-    expect(() => logCholeskyOf({mass: 1, inertia: [1, 1, 3]})).to.throw(OptionError, /sum of the other two/);
+    expect(() => logCholeskyParameters({mass: 1, inertia: [1, 1, 3]})).to.throw(OptionError, /sum of the other two/);
     const below = [[0.05, 0, 0], [0.01, 0.2, 0], [0, -0.02, 0.19]]; // prettier-ignore
-    expect(() => logCholeskyOf({mass: 1, inertia: below})).to.throw(OptionError, /not symmetric/);
-    expect(() => logCholeskyOf({mass: 1, inertia: J, center: [1, 0, 0]} as never)).to.throw(OptionError, /'center'/);
-    expect(() => logCholeskyOf({mass: 1, inertia: J, centre: [1, 0] as never})).to.throw(
+    expect(() => logCholeskyParameters({mass: 1, inertia: below})).to.throw(OptionError, /not symmetric/);
+    expect(() => logCholeskyParameters({mass: 1, inertia: J, center: [1, 0, 0]} as never)).to.throw(
+      OptionError,
+      /'center'/,
+    );
+    expect(() => logCholeskyParameters({mass: 1, inertia: J, centre: [1, 0] as never})).to.throw(
       OptionError,
       /three finite numbers/,
     );

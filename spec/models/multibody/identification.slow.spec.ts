@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, moreau, simulate, type Params} from '../../../lib/index.js';
 import {jointFriction, multibody, revolute, rigidContact} from '../../../models/index.js';
-import {logCholesky, logCholeskyOf} from '../../../models/multibody/inertia.js';
+import {logCholeskyInertia, logCholeskyParameters} from '../../../models/multibody/inertia.js';
 import {plane, sphere} from '../../../models/multibody/shapes.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {free, identify, positive} from '../../../training/index.js';
@@ -48,7 +48,7 @@ describe('identification of bodies from records with noise', function () {
           [0.6, 2.9, 2],
         ].map(row => wave(t, row)),
       );
-    const body = logCholesky(one('theta'));
+    const body = logCholeskyInertia(one('theta'));
     const cross = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => {
       const [[a1, a2, a3], [b1, b2, b3]] = [tf.unstack(a), tf.unstack(b)];
       const minor = (p: tf.Tensor, q: tf.Tensor, r: tf.Tensor, s: tf.Tensor) => tf.sub(tf.mul(p, s), tf.mul(q, r));
@@ -70,7 +70,7 @@ describe('identification of bodies from records with noise', function () {
       const c = body.centre(params);
       return tf.concat([tf.sub(tf.add(centre, c), turned(rotation, c)), rotation]);
     };
-    const truth = logCholeskyOf({
+    const truth = logCholeskyParameters({
       mass: 2,
       inertia: [
         [0.3, 0.02, -0.03],
@@ -85,7 +85,7 @@ describe('identification of bodies from records with noise', function () {
     const y = run.values('observed').map(value => value + 1e-3 * draw());
     const t = run.values('t');
     run.dispose();
-    const guess = logCholeskyOf({mass: 1.6, inertia: [0.35, 0.35, 0.35], centre: [0, 0, 0]});
+    const guess = logCholeskyParameters({mass: 1.6, inertia: [0.35, 0.35, 0.35], centre: [0, 0, 0]});
     const fit = await identify({
       system,
       initial: system.initial,

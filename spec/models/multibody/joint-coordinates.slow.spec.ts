@@ -3,8 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitEuler, newmark, OptionError, simulate} from '../../../lib/index.js';
 import {
-  compound,
   jointForce,
+  joints,
   multibody,
   prismatic,
   revolute,
@@ -162,7 +162,7 @@ describe('coordinates of joints', () => {
     const one = multibody({
       coordinates: 'minimal',
       bodies: {body},
-      joints: {all: compound('ground', 'body', {steps: [{slide: axes[0]}, {turn: axes[1], at}, {turn: axes[2], at: [0, 0, 0.5], armature: 0.2}]})},
+      joints: {all: joints.compound('ground', 'body', {steps: [{slide: axes[0]}, {turn: axes[1], at}, {turn: axes[2], at: [0, 0, 0.5], armature: 0.2}]})},
       forces: [0, 1, 2].map(step => force('all', step)),
     }); // prettier-ignore
     const several = multibody({
@@ -201,7 +201,7 @@ describe('coordinates of joints', () => {
         gravity: [0, 0, -g],
         coordinates: 'minimal',
         bodies: {b: {mass: 2, inertia: [0.3, 0.2, 0.1], position: [0, 0, 0], velocity: [0.5, 0, 0], angularVelocity: [0, 0.8, 0]}}, // prettier-ignore
-        joints: {c: compound('ground', 'b', {steps})},
+        joints: {c: joints.compound('ground', 'b', {steps})},
         forces: [jointForce('c', {step: steps.indexOf(up), force: () => tf.scalar(2 * g)})],
       });
       const path = simulate(held, held.initial, {dt: 0.01, t1: 1, saveAt: 'end'});
@@ -265,9 +265,9 @@ describe('coordinates of joints', () => {
       {turn: y, at: [0, 0, 0]},
       {turn: [1, 0, 0], at: [0, 0, 1]},
     ] as never;
-    expect(() => multibody({bodies, joints: {two: compound('ground', 'arm', {steps})}})).to.throw(
+    expect(() => multibody({bodies, joints: {two: joints.compound('ground', 'arm', {steps})}})).to.throw(
       /several points.*minimal/,
     );
-    expect(() => compound('ground', 'arm', {steps: []})).to.throw(/one to six/);
+    expect(() => joints.compound('ground', 'arm', {steps: []})).to.throw(/one to six/);
   });
 });

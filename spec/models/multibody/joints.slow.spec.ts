@@ -9,14 +9,12 @@ import {
   cylindrical,
   distanceJoint,
   fixed,
-  gear,
   jointFriction,
-  motor,
+  joints,
   multibody,
   planar,
   prismatic,
   revolute,
-  rolling,
   screw,
   spherical,
   springDamper,
@@ -122,7 +120,7 @@ describe('joints', () => {
             [-s, c, 0],
           ],
         }),
-        drive: motor('ground', 'input', {axis: [1, 0, 0], angle: ({t}) => tf.mul(speed, t)}),
+        drive: joints.motor('ground', 'input', {axis: [1, 0, 0], angle: ({t}) => tf.mul(speed, t)}),
       },
     });
     const path = run(system, {t1: 2, dt: 0.005, scheme: generalizedAlpha()});
@@ -152,7 +150,7 @@ describe('joints', () => {
       joints: {
         one: revolute('ground', 'small', {at: [0, 0, 0], axis: [0, 0, 1]}),
         two: revolute('ground', 'large', {at: [1, 0, 0], axis: [0, 0, 1]}),
-        mesh: gear('small', 'large', {
+        mesh: joints.gear('small', 'large', {
           axes: [
             [0, 0, 1],
             [0, 0, 1],
@@ -175,7 +173,7 @@ describe('joints', () => {
     const inertia = 0.4 * mass * radius ** 2;
     const ball = one(
       {mass, inertia: [inertia, inertia, inertia], position: [radius * normal[0], 0, radius * normal[2]]},
-      rolling('ground', 'body', {radius, normal}),
+      joints.rolling('ground', 'body', {radius, normal}),
     );
     const path = run(ball, {scheme: generalizedAlpha()});
     const way = (0.5 * 5 * g * Math.sin(tilt) * 0.25) / 7;
@@ -255,7 +253,7 @@ describe('joints', () => {
       bodies: {wheel: box},
       joints: {
         axle: revolute('ground', 'wheel', {at: [0, 0, 0], axis: [0, 0, 1]}),
-        drive: motor('ground', 'wheel', {axis: [0, 0, 1], angle: ({t}) => tf.square(t)}),
+        drive: joints.motor('ground', 'wheel', {axis: [0, 0, 1], angle: ({t}) => tf.square(t)}),
       },
     });
     const path = run(system, {t1: 4, dt: 0.02, scheme: generalizedAlpha()});

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {linearize, ode} from '../../../lib/index.js';
-import {motor, multibody, prismatic, revolute, spherical, springDamper} from '../../../models/index.js';
+import {joints, multibody, prismatic, revolute, spherical, springDamper} from '../../../models/index.js';
 import {slow} from '../../tiers.js';
 
 describe('motion linearized about steady rotation', () => {
@@ -20,7 +20,7 @@ describe('motion linearized about steady rotation', () => {
       joints: {
         bearing: revolute('ground', 'shaft', {at: [0, 0, 0], axis: [0, 0, 1]}),
         slide: prismatic('shaft', 'ball', {axis: [1, 0, 0]}),
-        motor: motor('ground', 'shaft', {axis: [0, 0, 1], angle: ({t}) => tf.mul(W, t)}),
+        motor: joints.motor('ground', 'shaft', {axis: [0, 0, 1], angle: ({t}) => tf.mul(W, t)}),
       },
       forces: [
         springDamper('shaft', 'ball', {

@@ -4,10 +4,10 @@ import {expect} from 'chai';
 import {explicitEuler, implicitMidpoint, rk4, simulate, type Scheme} from '../../../lib/index.js';
 import type {BodySpec, Joint, MultibodySpec} from '../../../models/index.js';
 import {
-  compound,
   cylindrical,
   fixed,
   jointForce,
+  joints,
   multibody,
   planar,
   prismatic,
@@ -75,7 +75,7 @@ const make = {
   screw: (a: string, b: string, at: V3, axis: V3) => screw(a, b, {at, axis, pitch: 0.4}),
   fixed: (a: string, b: string, at: V3) => fixed(a, b, {at}),
   compound: (a: string, b: string, at: V3, axis: V3) =>
-    compound(a, b, {steps: [{slide: [1, 0, 0]}, {turn: axis, at}, {turn: [1, 0, 0.3], at}]}),
+    joints.compound(a, b, {steps: [{slide: [1, 0, 0]}, {turn: axis, at}, {turn: [1, 0, 0.3], at}]}),
   free: () => undefined,
 };
 const everyKind = Object.keys(make) as (keyof typeof make)[];

@@ -5,12 +5,12 @@ import {gaussLegendre, simulate} from '../../../lib/index.js';
 import type {BodySpec, Multibody, MultibodySpec} from '../../../models/index.js';
 import type {SavedMotion} from '../../../models/multibody/multibody.js';
 import {
-  compound,
   customJoint,
   cylindrical,
   distanceJoint,
   fixed,
   jointFriction,
+  joints,
   multibody,
   planar,
   prismatic,
@@ -46,7 +46,7 @@ const carrying = (joint: Joint): MultibodySpec => ({
   ],
 });
 
-const joints: {readonly [name: string]: Joint} = {
+const carriers: {readonly [name: string]: Joint} = {
   revolute: revolute('arm', 'load', {at, axis}),
   'revolute, the other way round': revolute('load', 'arm', {at, axis}),
   spherical: spherical('arm', 'load', {at}),
@@ -58,21 +58,21 @@ const joints: {readonly [name: string]: Joint} = {
   'planar, the other way round': planar('load', 'arm', {at, axis}),
   screw: screw('arm', 'load', {at, axis, pitch: 0.4}),
   fixed: fixed('arm', 'load', {at}),
-  'compound, slides before a turn': compound('arm', 'load', {
+  'compound, slides before a turn': joints.compound('arm', 'load', {
     steps: [{slide: [1, 0, 0]}, {slide: [0, 1, 0.2]}, {turn: axis, at}],
   }),
-  'compound, a turn before slides': compound('arm', 'load', {steps: [{turn: axis, at}, {slide: [1, 0.2, 0]}]}),
-  'compound, three turns about a point': compound('arm', 'load', {
+  'compound, a turn before slides': joints.compound('arm', 'load', {steps: [{turn: axis, at}, {slide: [1, 0.2, 0]}]}),
+  'compound, three turns about a point': joints.compound('arm', 'load', {
     steps: [
       {turn: axis, at},
       {turn: [1, 0, 0.3], at},
       {turn: [0, 0, 1], at},
     ],
   }),
-  'compound, the other way round': compound('load', 'arm', {
+  'compound, the other way round': joints.compound('load', 'arm', {
     steps: [{slide: [1, 0, 0]}, {turn: axis, at}, {turn: [1, 0, 0.3], at}],
   }),
-  'compound, a slide alone': compound('arm', 'load', {steps: [{slide: axis}]}),
+  'compound, a slide alone': joints.compound('arm', 'load', {steps: [{slide: axis}]}),
 };
 
 /** Saved values of one body as a row of q and a row of v. */
@@ -91,7 +91,7 @@ const reactions = (system: Multibody, path: SavedMotion, names: readonly string[
 const still = {dt: 1, steps: 0} as const;
 
 describe('minimal coordinates', () => {
-  for (const [name, joint] of Object.entries(joints)) {
+  for (const [name, joint] of Object.entries(carriers)) {
     it(`${name}: in motion, every reaction is that of maximal coordinates to 1e-8`, () => {
       // Reactions hold the accelerations of all bodies: where they agree, the equations of motion do.
       const next = stream(3);
@@ -118,7 +118,7 @@ describe('minimal coordinates', () => {
 
   it('spherical: the motion is that of maximal coordinates to 1e-8', () => {
     const ends = (['maximal', 'minimal'] as const).map(coordinates => {
-      const system = multibody({...carrying(joints.spherical), coordinates});
+      const system = multibody({...carrying(carriers.spherical), coordinates});
       const path = simulate(system, system.initial, {
         scheme: gaussLegendre({stages: 2}),
         dt: 0.002,

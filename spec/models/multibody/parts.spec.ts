@@ -8,13 +8,11 @@ import {implicitMidpoint, rk4, simulate} from '../../../lib/index.js';
 import {
   axisTorque,
   distanceJoint,
-  gear,
   jointForce,
-  motor,
+  joints,
   multibody,
   prismatic,
   rigidContact,
-  rolling,
   simulateNear,
   torsionSpring,
   type Multibody,
@@ -71,7 +69,7 @@ describe('parts of multibody systems', () => {
   it('gear shares a torque between two wheels', () => {
     const {v} = stepped({
       bodies: {a: {...wheel}, b: {...wheel, position: [3, 0, 0]}},
-      joints: {gear: gear('a', 'b', {axes: [z, z], ratio: -2})},
+      joints: {gear: joints.gear('a', 'b', {axes: [z, z], ratio: -2})},
       forces: [axisTorque('ground', 'a', {axis: z, torque: () => tf.scalar(5)})],
     });
     // 5 on 2 + (−2)²·2 = 10.
@@ -82,7 +80,7 @@ describe('parts of multibody systems', () => {
   it('motor turns at its rate', () => {
     const {v} = stepped({
       bodies: {a: {...wheel, angularVelocity: [0, 0, 0.75]}},
-      joints: {drive: motor('ground', 'a', {axis: z, angle: ({t}) => tf.mul(0.75, t)})},
+      joints: {drive: joints.motor('ground', 'a', {axis: z, angle: ({t}) => tf.mul(0.75, t)})},
     });
     expect(v[5]).to.be.closeTo(0.75, 1e-9);
   });
@@ -92,7 +90,7 @@ describe('parts of multibody systems', () => {
       bodies: {
         a: {mass: 1, inertia: [1, 1, 1], position: [0, 0, 0.5], velocity: [2, 0, 0], angularVelocity: [0, 4, 0]},
       },
-      joints: {floor: rolling('ground', 'a', {radius: 0.5})},
+      joints: {floor: joints.rolling('ground', 'a', {radius: 0.5})},
     });
     [2, 0, 0, 0, 4, 0].forEach((x, i) => expect(v[i]).to.be.closeTo(x, 1e-9));
   });

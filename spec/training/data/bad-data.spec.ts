@@ -10,9 +10,8 @@ import {expect} from 'chai';
 import {DataError, mechanics, OptionError} from '../../../lib/index.js';
 import {spring} from '../../../models/index.js';
 import {identify, positive, readTable, signal} from '../../../training/index.js';
-import {arraysOf} from '../../../training/data/npz.js';
-import {tableChunks} from '../../../training/data/table.js';
-import {sampleTimes} from '../../../training/data/sample-times.js';
+import {numpyArrays} from '../../../training/data/npz.js';
+import {times} from '../../../training/data/sample-times.js';
 import {compressed, saved, savez} from './numpy-files.js';
 import {slow} from '../../tiers.js';
 
@@ -51,7 +50,7 @@ describe('data', () => {
           [2, 4, 6],
           [7, -8, 9],
         ]);
-        expect((await arraysOf(bytesOf(file), name)).map(({shape}) => shape)).to.deep.equal([[3], [3, 2], [3]]);
+        expect((await numpyArrays(bytesOf(file), name)).map(({shape}) => shape)).to.deep.equal([[3], [3, 2], [3]]);
       });
     }
 
@@ -67,12 +66,12 @@ describe('data', () => {
     it('damaged at any byte of their content, or cut short, are refused', async () => {
       const whole = bytesOf(savez);
       for (let length = 4; length < whole.length; length += 7) {
-        const {code} = await failure(arraysOf(whole.slice(0, length), 'cut.npz'));
+        const {code} = await failure(numpyArrays(whole.slice(0, length), 'cut.npz'));
         expect(code).to.equal('npz-malformed');
       }
       const changed = whole.slice();
       changed[180] ^= 4;
-      expect((await failure(arraysOf(changed, 'changed.npz'))).message).to.match(/changed\.npz: 't.npy' is damaged/);
+      expect((await failure(numpyArrays(changed, 'changed.npz'))).message).to.match(/changed\.npz: 't.npy' is damaged/);
     });
   });
 
@@ -83,7 +82,7 @@ describe('data', () => {
       const table = await readTable(path);
       const sizes: number[] = [];
       const together: {[name: string]: number[]} = {t: [], q: []};
-      for await (const chunk of tableChunks(path, {rows: 1000})) {
+      for await (const chunk of readTable.chunks(path, {rows: 1000})) {
         sizes.push(chunk.rows);
         for (const name of ['t', 'q']) together[name].push(...chunk.column(name));
         expect(chunk.text('name')).to.have.length(chunk.rows);
@@ -98,17 +97,18 @@ describe('data', () => {
         ['t,q', ...Array.from({length: 30}, (_, i) => `${i},${i === 25 ? 'x' : i}`)].join('\n'),
       );
       const error = await failure(async () => {
-        for await (const chunk of tableChunks(path, {rows: 10})) expect(chunk.rows).to.equal(10);
+        for await (const chunk of readTable.chunks(path, {rows: 10})) expect(chunk.rows).to.equal(10);
       });
       expect(error.data).to.include({line: 27, column: 'q', text: 'x'});
       expect(
         (
           await failure(async () => {
-            for await (const _ of tableChunks(join(folder, 'bad.csv'), {columns: ['v']}));
+            for await (const _ of readTable.chunks(join(folder, 'bad.csv'), {columns: ['v']}));
           })
         ).message,
       ).to.match(/no column 'v'/);
-      const odd = tableChunks(path, {rows: 0})
+      const odd = readTable
+        .chunks(path, {rows: 0})
         .next()
         .then(
           () => undefined,
@@ -170,7 +170,7 @@ describe('data', () => {
         ['rhythm', 1],
         ['timestamp', 1],
       ] as const) {
-        [...sampleTimes(even, column)].forEach((time, i) =>
+        [...times(even, column)].forEach((time, i) =>
           expect(time, column).to.be.closeTo(even[i] * factor, 1e-15 * factor),
         );
       }
@@ -186,17 +186,17 @@ describe('data', () => {
         ['time (UTC)', 'UTC'],
         ['t / jiffies', 'jiffies'],
       ]) {
-        const error = await failure(() => sampleTimes(even, column));
+        const error = await failure(() => times(even, column));
         expect(error.code, column).to.equal('time-unit');
         expect(error.data.unit).to.equal(unit);
         expect(error.message).to.match(/unit: one of ns, us, ms, s, min, h, d\./);
-        expect([...sampleTimes(even, column, {unit: 's'})]).to.deep.equal([...even]);
+        expect([...times(even, column, {unit: 's'})]).to.deep.equal([...even]);
       }
     });
 
     it('in another unit than is said are found out, with the one that fits', async () => {
       const error = await failure(() =>
-        sampleTimes(
+        times(
           even.map(t => 1000 * t),
           't',
           {interval: 0.01},
@@ -205,7 +205,7 @@ describe('data', () => {
       expect(error.message).to.match(/samples come every 10 s, but every 0\.01 s were expected\. In 'ms' it would fit/);
       expect(
         [
-          ...sampleTimes(
+          ...times(
             even.map(t => 1000 * t),
             't',
             {interval: 0.01, unit: 'ms'},
@@ -215,7 +215,7 @@ describe('data', () => {
       expect(
         (
           await failure(() =>
-            sampleTimes(
+            times(
               even.map(t => 1e4 * t),
               't',
               {interval: 0.01},
@@ -226,12 +226,12 @@ describe('data', () => {
     });
 
     it('that go back, stand still, or have gaps name their row', async () => {
-      expect((await failure(() => sampleTimes(Float64Array.of(0, 1, 1), 't'))).data.row).to.equal(3);
-      expect((await failure(() => sampleTimes(Float64Array.of(0, NaN, 1), 't'))).code).to.equal('not-finite');
+      expect((await failure(() => times(Float64Array.of(0, 1, 1), 't'))).data.row).to.equal(3);
+      expect((await failure(() => times(Float64Array.of(0, NaN, 1), 't'))).code).to.equal('not-finite');
       const gappy = even.filter((_, i) => i !== 4 && i !== 5);
-      const error = await failure(() => sampleTimes(gappy, 't'));
+      const error = await failure(() => times(gappy, 't'));
       expect(error.message).to.match(/2 samples are missing before row 5/);
-      expect([...sampleTimes(gappy, 't', {gaps: 'allow'})]).to.deep.equal([...gappy]);
+      expect([...times(gappy, 't', {gaps: 'allow'})]).to.deep.equal([...gappy]);
     });
   });
 

@@ -7,8 +7,7 @@ import {expect} from 'chai';
 import {zipSync} from 'fflate';
 import {DataError, OptionError} from '../../../lib/index.js';
 import {readTable, type TableOptions} from '../../../training/index.js';
-import {arraysOf} from '../../../training/data/npz.js';
-import {tableChunks} from '../../../training/data/table.js';
+import {numpyArrays} from '../../../training/data/npz.js';
 import {column, doubles, npy, npz, repeated} from './archives.js';
 import {parquet} from './parquet-file.js';
 import {slow} from '../../tiers.js';
@@ -66,7 +65,7 @@ describe('limits of reading', () => {
       for (const shape of ['5, 0', '0,', '0, 3']) {
         const file = npy({descr: '<f8', shape, content: new Uint8Array()});
         expect((await refused(file)).code, shape).to.equal('table-empty');
-        expect((await arraysOf(file, 'file'))[0].values).to.have.length(0);
+        expect((await numpyArrays(file, 'file'))[0].values).to.have.length(0);
       }
     });
 
@@ -111,7 +110,7 @@ describe('limits of reading', () => {
       const archive = npz({t: column(0, 1), q: column(5, 6)}, 0);
       archive[Buffer.from(archive).lastIndexOf(Buffer.from(doubles(6))) + 6] ^= 1; // its checksum no longer fits
       expect([...(await readTable(await made(archive), {columns: ['t']})).column('t')]).to.deep.equal([0, 1]);
-      expect((await arraysOf(archive, 'file', {names: ['t']})).map(({name}) => name)).to.deep.equal(['t']);
+      expect((await numpyArrays(archive, 'file', {names: ['t']})).map(({name}) => name)).to.deep.equal(['t']);
       expect((await refused(archive)).message).to.match(/'q\.npy' is damaged/);
     });
 
@@ -175,7 +174,7 @@ describe('limits of reading', () => {
       const path = await made(`t\n${'1\n'.repeat(40_000)}`);
       let rows = 0;
       // 8,192 numbers a chunk take 64 KiB; all take half a megabyte.
-      for await (const chunk of tableChunks(path, {rows: 8192, limits: {memory: 1e5}})) rows += chunk.rows;
+      for await (const chunk of readTable.chunks(path, {rows: 8192, limits: {memory: 1e5}})) rows += chunk.rows;
       expect(rows).to.equal(40_000);
       expect((await failure(readTable(path, {limits: {memory: 1e5}}))).data).to.include({limit: 'memory'});
     });

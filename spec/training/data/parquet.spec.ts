@@ -6,8 +6,7 @@ import {expect} from 'chai';
 import {parquetWriteBuffer} from 'hyparquet-writer';
 import {DataError} from '../../../lib/index.js';
 import {readTable} from '../../../training/index.js';
-import {tableChunks} from '../../../training/data/table.js';
-import {sampleTimes} from '../../../training/data/sample-times.js';
+import {times} from '../../../training/data/sample-times.js';
 import {arrowParquet, parquet} from './parquet-file.js';
 import {slow} from '../../tiers.js';
 
@@ -52,7 +51,7 @@ describe('Parquet', () => {
     const cut = join(folder, 'cut.parquet');
     await writeFile(cut, bytes.subarray(0, bytes.length - 40));
     expect((await failure(readTable(cut))).code).to.equal('parquet-malformed');
-    expect((await failure(tableChunks(path).next())).message).to.match(/not a text file/);
+    expect((await failure(readTable.chunks(path).next())).message).to.match(/not a text file/);
   });
   describe('times', () => {
     type Schema = NonNullable<Parameters<typeof parquetWriteBuffer>[0]['schema']>[number];
@@ -81,7 +80,7 @@ describe('Parquet', () => {
           const held = unit === 'MILLIS' ? Math.floor(Number(tick) / 1000) / 1000 : Number(tick) / 1e6;
           expect(t[i] - Number(epoch), `${unit} ${i}`).to.be.closeTo(held, 2 ** -23);
         }
-        if (unit !== 'MILLIS') expect(sampleTimes(t, 't', {interval: 0.0025})).to.have.length(5);
+        if (unit !== 'MILLIS') expect(times(t, 't', {interval: 0.0025})).to.have.length(5);
       }
     });
 

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {DataError, OptionError, ShapeError, signal} from '../../../lib/index.js';
-import {decimate, resample, stillSamples, upsample} from '../../../training/data/resample.js';
+import {decimate, resample, still, upsample} from '../../../training/data/resample.js';
 import {runs} from '../../property.js';
 
 describe('resample', () => {
@@ -90,9 +90,9 @@ describe('stillSamples', () => {
       i < 40 ? 0.3 + 1e-4 * Math.sin(7 * i) : 0.3 * Math.cos(0.1 * (i - 40)),
     );
     // 0.3(1 − cos 0.1 n) leaves a hundredth of the range 0.6 at n = 3.
-    expect(stillSamples(held)).to.equal(43);
-    expect(stillSamples(held, 1e-6)).to.equal(1);
-    expect(stillSamples([2, 2, 2])).to.equal(3);
+    expect(still(held)).to.equal(43);
+    expect(still(held, 1e-6)).to.equal(1);
+    expect(still([2, 2, 2])).to.equal(3);
   });
 
   it('of several columns until the first of them moves; a missing number does not move', () => {
@@ -106,17 +106,17 @@ describe('stillSamples', () => {
             columns.map(([still, level]) => level + Math.max(0, i - still + 1)),
           );
           const least = Math.min(...columns.map(([still]) => still));
-          expect(stillSamples(rows)).to.equal(least);
-          expect(stillSamples(tf.tensor(rows))).to.equal(least);
+          expect(still(rows)).to.equal(least);
+          expect(still(tf.tensor(rows))).to.equal(least);
           const kept = holes.filter(i => i > 0 && i !== least);
-          expect(stillSamples(rows.map((row, i) => (kept.includes(i) ? row.map(() => NaN) : row)))).to.equal(least);
+          expect(still(rows.map((row, i) => (kept.includes(i) ? row.map(() => NaN) : row)))).to.equal(least);
         },
       ),
       runs(),
     );
-    expect(stillSamples([NaN, 4, 4, NaN, 5])).to.equal(4);
-    expect(stillSamples([NaN, NaN])).to.equal(2);
-    expect(() => stillSamples([1, 1, Infinity])).to.throw(DataError, 'samples.still: values is Infinity in sample 2');
+    expect(still([NaN, 4, 4, NaN, 5])).to.equal(4);
+    expect(still([NaN, NaN])).to.equal(2);
+    expect(() => still([1, 1, Infinity])).to.throw(DataError, 'samples.still: values is Infinity in sample 2');
   });
 
   it('filters of one series refuse columns and missing samples', () => {

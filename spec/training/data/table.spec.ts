@@ -9,7 +9,7 @@ import {join} from 'node:path';
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {DataError, OptionError} from '../../../lib/errors.js';
-import {readTable, tableChunks, type Table} from '../../../training/data/table.js';
+import {readTable, type Table} from '../../../training/data/table.js';
 import {type TableOptions} from '../../../training/data/table-options.js';
 import {saved} from './numpy-files.js';
 import {runs} from '../../property.js';
@@ -170,7 +170,7 @@ describe('readTable', () => {
 
       it('in the parts of a large file, without a header, and with blanks between columns', async () => {
         const parts: number[][] = [];
-        for await (const part of tableChunks(`${above}0 1\n1 2\n2 3\n`, {
+        for await (const part of readTable.chunks(`${above}0 1\n1 2\n2 3\n`, {
           skip: 3,
           header: false,
           delimiter: ' ',

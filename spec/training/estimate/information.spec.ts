@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, mechanics, ode, rk4, signal, simulate} from '../../../lib/index.js';
 import {fixed, free, identify, positive} from '../../../training/index.js';
-import {fisherInformation, identifiability, rankExperiments} from '../../../training/estimate/information.js';
+import {fisherInformation, identifiability, rank} from '../../../training/estimate/information.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {slow} from '../../tiers.js';
 
@@ -111,7 +111,7 @@ describe('rankExperiments', () => {
 
   slow('prefers what shakes near the resonance to what hardly moves it', () => {
     for (const criterion of ['D', 'A', 'E'] as const) {
-      const ranked = rankExperiments(problem, candidates, {criterion});
+      const ranked = rank(problem, candidates, {criterion});
       const names = ranked.map(({name}) => name);
       for (const told of ['chirp', 'resonance'])
         for (const hardly of ['slow', 'fast'])
@@ -127,18 +127,14 @@ describe('rankExperiments', () => {
       {...candidates.slow, name: 'a'},
       {...candidates.fast, name: 'b'},
     ]);
-    const [{information}] = rankExperiments(
-      problem,
-      {fast: candidates.fast},
-      {beside: [{...candidates.slow, name: 'made'}]},
-    );
+    const [{information}] = rank(problem, {fast: candidates.fast}, {beside: [{...candidates.slow, name: 'made'}]});
     expect(information.matrix).to.deep.equal(both.matrix);
     both.matrix.forEach((value, i) => i % 4 === 0 && expect(value).to.be.above(alone.matrix[i]));
   });
 
   it('ranks an experiment that tells nothing of a parameter last', () => {
     const still = {t, inputs: {u: signal([0, 20], [0, 0])}};
-    const ranked = rankExperiments(problem, {still, chirp: candidates.chirp});
+    const ranked = rank(problem, {still, chirp: candidates.chirp});
     expect(ranked[1].name).to.equal('still');
     expect(ranked[1].value).to.equal(-Infinity);
     expect(ranked[1].information.standardError.k).to.equal(Infinity);
@@ -217,7 +213,7 @@ describe('identifiability', () => {
     expect(() =>
       fisherInformation({...problem, parameters: {m: fixed(1), k: fixed(1), c: fixed(1)}}, {t: [0, 1]}),
     ).to.throw(/every parameter is fixed/);
-    expect(() => rankExperiments(problem, {}, {criterion: 'Q' as 'D'})).to.throw(/one of 'D', 'A', 'E'/);
+    expect(() => rank(problem, {}, {criterion: 'Q' as 'D'})).to.throw(/one of 'D', 'A', 'E'/);
     simulate(problem.system, {q: 1, v: 0}, {dt: 0.1, steps: 1, params: {m: 1, k: 1, c: 1}}).dispose();
     const before = tf.memory().numTensors;
     identifiability(problem, {t: range(10, 0.1)});

@@ -4,7 +4,7 @@ import {expect} from 'chai';
 import {mechanics, ode} from '../../../lib/index.js';
 import {bounded, fixed, free, positive} from '../../../training/index.js';
 import {identifyByInnovations} from '../../../training/estimate/innovations.js';
-import {kalmanFilter} from '../../../training/estimate/kalman.js';
+import {filter} from '../../../training/estimate/kalman.js';
 import {unscented} from '../../../training/estimate/linearization.js';
 import {gaussian} from '../../../training/data/noise.js';
 
@@ -117,7 +117,7 @@ describe('identifyByInnovations', () => {
     const at = (change: object): number => {
       const {k, c, drive, noise} = {...estimate, ...change};
       const {parameters: _, ...problem} = shakenProblem;
-      return kalmanFilter({
+      return filter({
         ...problem,
         data,
         method,

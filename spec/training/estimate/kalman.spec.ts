@@ -26,7 +26,7 @@ import {
 } from '../../../lib/index.js';
 import {dcMotor} from '../../../models/actuators.js';
 import {extended, unscented} from '../../../training/estimate/linearization.js';
-import {kalmanFilter, kalmanSmoother} from '../../../training/estimate/kalman.js';
+import {filter, smoother} from '../../../training/estimate/kalman.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {byJacobian, byPoints, columnOf, filterOf, inverse, plus, smootherOf, times, transposed} from './textbook.js';
 import type {Matrix} from './textbook.js';
@@ -53,7 +53,7 @@ describe('kalmanFilter', () => {
   it("has Kalman's steady variances of a random walk", () => {
     // P = qT + P R/(P + R): P⁻ = (qT + √((qT)² + 4 qT R))/2.
     const [q, T, R] = [0.3, 0.5, 2];
-    const {predicted, filtered} = kalmanFilter({
+    const {predicted, filtered} = filter({
       system: still,
       data: {t: range(60, T), y: range(60)},
       initial: {y: 0},
@@ -75,7 +75,7 @@ describe('kalmanFilter', () => {
       [T ** 4 / 4, T ** 3 / 2],
       [T ** 3 / 2, T ** 2],
     ].map(row => row.map(x => x * sigma ** 2));
-    const {filtered, predicted} = kalmanFilter({
+    const {filtered, predicted} = filter({
       system: cart,
       data: {t: range(200, T), q: range(200)},
       initial: {q: 0, v: 0},
@@ -102,7 +102,7 @@ describe('kalmanFilter', () => {
     const [a, q, T, P] = [1.3, 0.7, 1, 0.4];
     const exact = Math.exp(-2 * a * T) * P + (q * (1 - Math.exp(-2 * a * T))) / (2 * a);
     const errors = [10, 20, 40].map(steps => {
-      const {predicted} = kalmanFilter({
+      const {predicted} = filter({
         system: decay(a),
         data: {t: [T], y: [0]},
         initial: {y: 1, t: 0},
@@ -151,7 +151,7 @@ describe('kalmanFilter', () => {
     ] as const)
       for (const scheme of schemes)
         it(`${scheme.name}${system === massive ? ', with a mass' : ''}`, () => {
-          const found = kalmanSmoother({
+          const found = smoother({
             system,
             data: {t: range(4, T), y: measured},
             initial: {y: 1},
@@ -183,7 +183,7 @@ describe('kalmanFilter', () => {
     it('for a mass that is a function of time: (1 + t) y′ = −y', () => {
       const system = ode({derivative: ({y}) => tf.neg(y), mass: ({t: at}) => tf.add(1, at)});
       const data = {t, y: [0, 0, 0, 0]};
-      const {filtered} = kalmanFilter({system, data, initial: {y: 1}, ...untouched, dt: 0.05, scheme: radauIIA5()});
+      const {filtered} = filter({system, data, initial: {y: 1}, ...untouched, dt: 0.05, scheme: radauIIA5()});
       closeTo(filtered.mean, t.map(at => 1 / (1 + at)), 1e-8, 'mean'); // prettier-ignore
     });
 
@@ -191,7 +191,7 @@ describe('kalmanFilter', () => {
       const system = mechanics({mass: 1, forces: [], kinematics: ({v, t: at}) => tf.mul(v, tf.add(1, at))});
       const data = {t, q: [0, 0, 0, 0]};
       const initial = {q: 1, v: 0.5};
-      const {filtered} = kalmanFilter({system, data, initial, ...untouched, dt: 0.05, scheme: implicitMidpoint()});
+      const {filtered} = filter({system, data, initial, ...untouched, dt: 0.05, scheme: implicitMidpoint()});
       closeTo(filtered.mean, t.flatMap(at => [1 + 0.5 * (at + at ** 2 / 2), 0.5]), 1e-9, 'mean'); // prettier-ignore
     });
 
@@ -203,7 +203,7 @@ describe('kalmanFilter', () => {
       const system = mechanics({mass: 1, forces: () => tf.tensor1d([0, 0, -9.81]), constraints: [belt]});
       const data = {t, q: t.map(() => [0, 0, 0])};
       const initial = {q: [0, 0, 0], v: [0, 0, 0]};
-      const {filtered} = kalmanFilter({system, data, initial, ...untouched, dt: 0.01, scheme: moreau()});
+      const {filtered} = filter({system, data, initial, ...untouched, dt: 0.01, scheme: moreau()});
       closeTo(t.map((_, k) => filtered.mean[6 * k + 3]), t, 0.011, 'speed'); // prettier-ignore
     });
   });
@@ -253,7 +253,7 @@ describe('kalmanFilter', () => {
 
     for (const method of [extended(), unscented(), unscented({alpha: 0.5, beta: 3, kappa: 1})])
       it(`${method.name} is Kalman's filter and smoother`, () => {
-        const found = kalmanSmoother({...problem, method});
+        const found = smoother({...problem, method});
         closeTo(found.filtered.mean, flat(steps.map(({filtered}) => filtered.mean)), 1e-9, 'filtered mean');
         closeTo(found.filtered.covariance, flat(steps.map(({filtered}) => filtered.covariance)), 1e-9, 'covariance');
         closeTo(found.predicted.covariance, flat(steps.map(({predicted}) => predicted.covariance)), 1e-9, 'predicted');
@@ -298,7 +298,7 @@ describe('kalmanFilter', () => {
       const gain = times(times(joint, transposed(C)), inverse(S));
       const all = plus(mean, times(gain, plus(columnOf(measured.slice(0, n)), times(C, mean), -1)));
       const covariance = plus(joint, times(times(gain, C), joint), -1);
-      const {smoothed} = kalmanSmoother({...problem, data: {t: range(n, T), q: measured.slice(0, n)}});
+      const {smoothed} = smoother({...problem, data: {t: range(n, T), q: measured.slice(0, n)}});
       closeTo(smoothed.mean, flat([all]), 1e-11);
       closeTo(
         smoothed.standardDeviations('v'),
@@ -309,14 +309,14 @@ describe('kalmanFilter', () => {
 
     it('goes on without measurements that are missing', () => {
       const gap = (k: number): boolean => k > 7 && k < 15;
-      const holes = kalmanSmoother({
+      const holes = smoother({
         ...problem,
         data: {t: range(25, T), q: measured.map((z, k) => (gap(k) ? NaN : z))},
       });
       const left = range(25).filter(k => !gap(k));
       // Discrete noise comes once an interval: continuous noise tells the two apart by nothing but the splitting.
       const [whole, part] = [range(25), left].map(samples =>
-        kalmanSmoother({
+        smoother({
           ...problem,
           processNoise: {density: {v: 0.5}},
           data: {t: samples.map(k => k * T), q: samples.map(k => (gap(k) ? NaN : measured[k]))},
@@ -399,7 +399,7 @@ describe('kalmanFilter', () => {
     ] as const)
       it(`${method.name} is the textbook's filter and smoother`, () => {
         const steps = filterOf(start, measured, {f, h, Q, R}, transform);
-        const found = kalmanSmoother({...problem, method});
+        const found = smoother({...problem, method});
         closeTo(found.filtered.mean, flat(steps.map(({filtered}) => filtered.mean)), tolerance, 'mean');
         closeTo(
           found.filtered.covariance,
@@ -417,10 +417,10 @@ describe('kalmanFilter', () => {
       });
 
     it('leaves no tensors behind', () => {
-      kalmanSmoother(problem);
+      smoother(problem);
       const before = tf.memory().numTensors;
-      kalmanSmoother(problem);
-      kalmanFilter({...problem, method: unscented()});
+      smoother(problem);
+      filter({...problem, method: unscented()});
       expect(tf.memory().numTensors).to.equal(before);
     });
   });
@@ -430,7 +430,7 @@ describe('kalmanFilter', () => {
     // mean of r sin θ is e^(−σ²/2); linearized it is 1.
     const sigma = (15 * Math.PI) / 180;
     const seen = (method: ReturnType<typeof extended>): Float64Array =>
-      kalmanFilter({
+      filter({
         system: still,
         data: {t: [0], y: [[0, 0]]},
         initial: {y: [1, Math.PI / 2]},
@@ -450,7 +450,7 @@ describe('kalmanFilter', () => {
 
   slow('keeps a covariance that a thousand precise measurements would make negative', () => {
     // Bierman's example of a variance that rounding loses: measurements 1e12 times more precise than the start.
-    const {filtered} = kalmanFilter({
+    const {filtered} = filter({
       system: cart,
       data: {t: range(1000, 1e-3), q: range(1000).map(() => 1)},
       initial: {q: 0, v: 0},
@@ -477,7 +477,7 @@ describe('kalmanFilter', () => {
     const t = range(40, 0.05);
     const height = t.map(time => Math.sin(0.5 * Math.cos(3.1 * time)) + 0.01 * noise());
     const shared = {data: {t, y: height}, measurementNoise: 1e-4, processNoise: {density: 0}, dt: 0.01};
-    const cartesian = kalmanFilter({
+    const cartesian = filter({
       ...shared,
       system: rod,
       initial: {q: [Math.sin(0.45), -Math.cos(0.45)], v: [0, 0]},
@@ -485,7 +485,7 @@ describe('kalmanFilter', () => {
       initialCovariance: {q: 0.01, v: 0.01},
       observe: ({q}) => tf.slice(q, 0, 1),
     });
-    const minimal = kalmanFilter({
+    const minimal = filter({
       ...shared,
       system: angle,
       initial: {q: 0.45, v: 0},
@@ -512,7 +512,7 @@ describe('kalmanFilter', () => {
     const t = range(30, 0.1);
     const measured = t.map(time => 0.3 * time + 0.01 * noise());
     const shared = {measurementNoise: 1e-4, dt: 0.05, scheme: rk4()};
-    const hidden = kalmanSmoother({
+    const hidden = smoother({
       ...shared,
       system: mechanics({mass: m, forces: motor.force, states: motor.states}),
       data: {t, q: measured},
@@ -520,7 +520,7 @@ describe('kalmanFilter', () => {
       initialCovariance: {q: 0.01, v: 0.1, current: 0.5},
       processNoise: {density: {v: 0.1, current: 0.2}},
     });
-    const plain = kalmanSmoother({
+    const plain = smoother({
       ...shared,
       system: whole,
       data: {t, y: measured},
@@ -549,7 +549,7 @@ describe('kalmanFilter', () => {
       dt: 1,
     };
     const refused = (change: object, code: string, text: RegExp): void => {
-      expect(() => kalmanFilter({...problem, ...change}))
+      expect(() => filter({...problem, ...change}))
         .to.throw(text)
         .with.property('code', code);
     };

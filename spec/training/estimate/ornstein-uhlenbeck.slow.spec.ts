@@ -1,7 +1,7 @@
 /** Ornstein–Uhlenbeck processes made by `sde`, and found again within their errors. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {brownianPath, ode, sde, simulate, sra1} from '../../../lib/index.js';
+import {ode, sde, simulate, stochastic} from '../../../lib/index.js';
 import {positive} from '../../../training/index.js';
 import {identifyByInnovations} from '../../../training/estimate/innovations.js';
 
@@ -16,10 +16,15 @@ function processes(count: number, samples: number, seed: number): Float64Array[]
     noise: 'additive',
     seed,
   });
-  const start = brownianPath(seed + 1, [count])
+  const start = stochastic
+    .brownianPath(seed + 1, [count])
     .at(1)
     .map(value => (value * drive) / Math.sqrt(2 * rate));
-  const run = simulate(system, {y: start}, {scheme: sra1(), dt: 1 / 64, steps: 8 * (samples - 1), saveAt: {every: 8}});
+  const run = simulate(
+    system,
+    {y: start},
+    {scheme: stochastic.sra1(), dt: 1 / 64, steps: 8 * (samples - 1), saveAt: {every: 8}},
+  );
   run.dispose();
   const values = run.values('y');
   return Array.from({length: samples}, (_, k) => values.slice(k * count, (k + 1) * count));
@@ -53,7 +58,7 @@ describe('estimate: the Ornstein–Uhlenbeck process', () => {
   it('measured with noise: rate, drive and noise by the innovations of a Kalman filter', async () => {
     const samples = 500;
     const state = processes(1, samples, 5);
-    const errors = brownianPath(6, [samples]).at(1);
+    const errors = stochastic.brownianPath(6, [samples]).at(1);
     const y = state.map(([value], k) => value + noise * errors[k]);
     const fit = await identifyByInnovations({
       system: ode<{rate: tf.Tensor}>(({y: x, params}) => tf.neg(tf.mul(params.rate, x))),

@@ -11,7 +11,7 @@ import {Objective} from '../../../training/identify/objective.js';
 import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
 import {posterior} from '../../../training/estimate/posterior.js';
 import {posteriorCharts} from '../../../training/estimate/posterior-page.js';
-import {sampleDensity} from '../../../training/estimate/sample-density.js';
+import {sample} from '../../../training/estimate/sample-density.js';
 import {slow} from '../../tiers.js';
 
 const dt = 0.1;
@@ -102,7 +102,7 @@ describe('the No-U-Turn sampler', function () {
         gradient: turned(z.map((value, i) => -value / variance[i])),
       };
     };
-    const chains = await sampleDensity(density, new Float64Array(n), {
+    const chains = await sample(density, new Float64Array(n), {
       metric: 'dense',
       draws: 600,
       warmUp: 600,
@@ -120,13 +120,13 @@ describe('the No-U-Turn sampler', function () {
         4 * Math.sqrt(2 / meanSize(squares)),
       );
     }
-    const again = await sampleDensity(density, new Float64Array(n), {metric: 'dense', draws: 10, warmUp: 50, seed: 3});
-    const other = await sampleDensity(density, new Float64Array(n), {metric: 'dense', draws: 10, warmUp: 50, seed: 3});
+    const again = await sample(density, new Float64Array(n), {metric: 'dense', draws: 10, warmUp: 50, seed: 3});
+    const other = await sample(density, new Float64Array(n), {metric: 'dense', draws: 10, warmUp: 50, seed: 3});
     expect(again).to.deep.equal(other);
   });
 
   it('says what cannot be sampled', async () => {
-    const refused = await sampleDensity(() => undefined, Float64Array.of(0)).catch((error: unknown) => error);
+    const refused = await sample(() => undefined, Float64Array.of(0)).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(OptionError);
   });
 });

@@ -5,16 +5,7 @@ import {mechanics, ode, simulate} from '../../../lib/index.js';
 import type {Params} from '../../../lib/index.js';
 import {doublePendulum} from '../../../models/index.js';
 import type {Identification, IdentificationProblem, LeastSquaresProblem} from '../../../training/index.js';
-import {
-  bounded,
-  fixed,
-  free,
-  identify,
-  lbfgs,
-  levenbergMarquardt,
-  positive,
-  uncertainty,
-} from '../../../training/index.js';
+import {bounded, fixed, free, identify, lbfgs, levenbergMarquardt, positive, reports} from '../../../training/index.js';
 import {offsetOf} from '../../../training/identify/convergence.js';
 import {RowQr} from '../../../training/identify/row-qr.js';
 import {gaussian} from '../../../training/data/noise.js';
@@ -152,7 +143,7 @@ describe('convergence is judged at the end', () => {
       },
       new Float64Array(12),
     );
-    const {warnings} = uncertainty(fit);
+    const {warnings} = reports.uncertainty(fit);
     expect(fit.converged).to.equal(true);
     expect(warnings).to.have.length(1);
     expect(warnings[0]).to.match(
@@ -173,7 +164,7 @@ describe('convergence is judged at the end', () => {
         cost: residuals.reduce((sum, r) => sum + (r * r) / 2, 0),
         factor: new RowQr(3).append(jacobian, residuals),
       };
-      const {standardError, correlation} = uncertainty(fit, {series: [{start: 0, samples: m, outputs: 1}]});
+      const {standardError, correlation} = reports.uncertainty(fit, {series: [{start: 0, samples: m, outputs: 1}]});
       expect([...standardError].every(error => error > 0)).to.equal(true);
       expect([...correlation].every(value => Math.abs(value) <= 1)).to.equal(true);
       expect(correlation[1]).to.be.closeTo(-1, 1e-3);

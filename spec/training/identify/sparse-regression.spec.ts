@@ -1,10 +1,10 @@
 /** Sparse regression: Lorenz's equations from a run of them (Brunton, Proctor & Kutz 2016), and what is refused. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {brownianPath, DataError, ode, OptionError, rk4, ShapeError, simulate} from '../../../lib/index.js';
+import {DataError, ode, OptionError, rk4, ShapeError, simulate, stochastic} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {type Columns, type SparseRegressionProblem} from '../../../training/index.js';
-import {differences, polynomials, sparseRegression} from '../../../training/identify/sparse-regression.js';
+import {differences, polynomials, fit} from '../../../training/identify/sparse-regression.js';
 import {slow} from '../../tiers.js';
 
 const names = ['x', 'y', 'z'] as const;
@@ -41,7 +41,7 @@ const truth: {[name: string]: {[term: string]: number}} = {
   z: {z: -8 / 3, 'x y': 1},
 };
 
-function expectLorenz(found: ReturnType<typeof sparseRegression>, relative: number): void {
+function expectLorenz(found: ReturnType<typeof fit>, relative: number): void {
   for (const name of names) {
     const {coefficients} = found[name];
     expect(Object.keys(coefficients).sort(), name).to.deep.equal(Object.keys(truth[name]).sort());
@@ -55,14 +55,14 @@ describe('identify: sparse regression', () => {
     const draw = gaussian(7);
     const [a, b] = [0, 1].map(() => Float64Array.from({length: 60}, draw));
     const target = a.map((value, i) => 3 * value + b[i] + 0.01 * Math.sin(i * i));
-    const plain = sparseRegression({features: {a, b}, targets: {y: target}, share: 0.01}).y;
+    const plain = fit({features: {a, b}, targets: {y: target}, share: 0.01}).y;
     for (const by of [1e100, 1e155, 1e200, 1e300, 1e-150, 1e-170, 1e-290])
       for (const [features, targets, ratio] of [
         [{a: a.map(value => value * by), b}, {y: target}, 1 / by],
         // Of a large target b's coefficient is scaled, too, so that only a's is compared.
         [{a: a.map(value => value * by), b: b.map(value => value * by)}, {y: target.map(value => value * by)}, 1],
       ] as const) {
-        const {coefficients, standardError, r2, residual, warnings} = sparseRegression({
+        const {coefficients, standardError, r2, residual, warnings} = fit({
           features,
           targets,
           share: 0.01,
@@ -81,33 +81,31 @@ describe('identify: sparse regression', () => {
       [1e-154, ['b']],
       [1e-156, ['a', 'b']],
     ] as const)
-      expect(
-        Object.keys(sparseRegression({features: large, targets: {y: target}, threshold}).y.coefficients),
-      ).to.deep.equal(kept);
+      expect(Object.keys(fit({features: large, targets: {y: target}, threshold}).y.coefficients)).to.deep.equal(kept);
   });
 
   it("finds Lorenz's seven terms among sixty, to rounding where rates are exact", () => {
     const {states, rates} = lorenz(0.01, 1000);
     const features = polynomials(states, 3);
     expect(Object.keys(features).length).to.equal(20);
-    const found = sparseRegression({features, targets: rates, threshold: 0.1});
+    const found = fit({features, targets: rates, threshold: 0.1});
     expectLorenz(found, 1e-9);
     expect(found.x.text).to.equal('−10·x + 10·y');
     expect(found.z.r2).to.be.closeTo(1, 1e-12);
     // Terms of less than 5 % of a rate are none of the others'.
-    expectLorenz(sparseRegression({features, targets: rates, share: 0.05}), 1e-9);
+    expectLorenz(fit({features, targets: rates, share: 0.05}), 1e-9);
   });
 
   it('finds them by differences, and in noise, to the errors of these', () => {
     const {t, states} = lorenz(0.002, 5000);
     const features = polynomials(states, 2);
     const rates = Object.fromEntries(names.map(name => [name, differences(t, states[name])]));
-    expectLorenz(sparseRegression({features, targets: rates, threshold: 0.1}), 5e-3);
-    const noise = brownianPath(1, [3, t.length]).at(1);
+    expectLorenz(fit({features, targets: rates, threshold: 0.1}), 5e-3);
+    const noise = stochastic.brownianPath(1, [3, t.length]).at(1);
     const noisy = Object.fromEntries(
       names.map((name, k) => [name, rates[name].map((rate, i) => rate + 2 * noise[k * t.length + i])]),
     );
-    const found = sparseRegression({features, targets: noisy, threshold: 0.2});
+    const found = fit({features, targets: noisy, threshold: 0.2});
     expectLorenz(found, 0.05);
     for (const name of names) expect(found[name].residual).to.be.closeTo(2, 0.1);
   });
@@ -115,7 +113,7 @@ describe('identify: sparse regression', () => {
   it('takes columns of one number per sample, and as many of each', () => {
     const x = [1, 2, 3, 4];
     const rows = x.map(value => [value, value]);
-    const regress = (features: Columns): unknown => sparseRegression({features, targets: {x}, threshold: 0});
+    const regress = (features: Columns): unknown => fit({features, targets: {x}, threshold: 0});
     for (const [of, name] of [
       [regress, 'sindy.fit: features'],
       [(columns: Columns): unknown => polynomials(columns, 2), 'polynomials: variables'],
@@ -136,7 +134,7 @@ describe('identify: sparse regression', () => {
     it('are those of a straight line, in closed form', () => {
       const noise = gaussian(3);
       const y = t.map(x => 2 + 3 * x + 0.5 * noise());
-      const {coefficients, standardError} = sparseRegression({
+      const {coefficients, standardError} = fit({
         features: {one: features.one, t},
         targets: {y},
         threshold: 0.1,
@@ -158,7 +156,7 @@ describe('identify: sparse regression', () => {
       const noise = gaussian(11);
       const found = Array.from(
         {length: records},
-        () => sparseRegression({...problem, targets: {y: t.map(x => 1 + 2 * Math.sin(x) + sd * noise())}}).y,
+        () => fit({...problem, targets: {y: t.map(x => 1 + 2 * Math.sin(x) + sd * noise())}}).y,
       );
       const ratio = (name: string): number => {
         const all = found.map(({coefficients}) => coefficients[name]);
@@ -186,7 +184,7 @@ describe('identify: sparse regression', () => {
     it('are infinite of what the samples leave open', () => {
       const noise = gaussian(5);
       const y = t.map(x => 1 + 2 * x + 0.1 * noise());
-      const {standardError} = sparseRegression({
+      const {standardError} = fit({
         features: {one: features.one, t, again: t},
         targets: {y},
         threshold: 0.1,
@@ -194,14 +192,14 @@ describe('identify: sparse regression', () => {
       expect(standardError.t).to.equal(Infinity);
       expect(standardError.again).to.equal(Infinity);
       expect(standardError.one).to.be.within(0.02, 0.05);
-      const exact = sparseRegression({features: {x: [1, 2], y: [3, -1]}, targets: {z: [2, 5]}, threshold: 0.1}).z;
+      const exact = fit({features: {x: [1, 2], y: [3, -1]}, targets: {z: [2, 5]}, threshold: 0.1}).z;
       expect(exact.standardError).to.deep.equal({x: Infinity, y: Infinity});
     });
   });
 
   it('a ridge makes coefficients smaller by what it weighs', () => {
     const x = Float64Array.of(3, 4);
-    const {coefficients} = sparseRegression({features: {x}, targets: {y: x}, threshold: 0, ridge: 0.25}).y;
+    const {coefficients} = fit({features: {x}, targets: {y: x}, threshold: 0, ridge: 0.25}).y;
     expect(coefficients.x).to.be.closeTo(0.8, 1e-15);
   });
 
@@ -220,22 +218,19 @@ describe('identify: sparse regression', () => {
 
   it('nothing is found of nothing, and dependent features are said', () => {
     const x = [1, 2, 3, 4];
-    const none = sparseRegression({features: {x}, targets: {y: [0, 0, 0, 0]}, threshold: 0.1}).y;
+    const none = fit({features: {x}, targets: {y: [0, 0, 0, 0]}, threshold: 0.1}).y;
     expect(none.text).to.equal('0');
-    const twice = sparseRegression({features: {x, again: x}, targets: {y: x}, threshold: 0.1}).y;
+    const twice = fit({features: {x, again: x}, targets: {y: x}, threshold: 0.1}).y;
     expect(twice.warnings[0]).to.include('depend on each other');
     expect(twice.coefficients).to.have.all.keys('x', 'again');
   });
 
   it('refuses what cannot be asked', () => {
     const x = [1, 2, 3];
-    expect(() => sparseRegression({features: {x}, targets: {x}})).to.throw(OptionError, 'threshold and share');
-    expect(() => sparseRegression({features: {x}, targets: {y: [1]}, threshold: 1})).to.throw(ShapeError, 'targets.y');
-    expect(() => sparseRegression({features: {x}, targets: {y: [1, NaN, 2]}, threshold: 1})).to.throw(
-      DataError,
-      'targets.y',
-    );
-    expect(() => sparseRegression({features: {}, targets: {x}, threshold: 1})).to.throw(DataError, 'samples');
+    expect(() => fit({features: {x}, targets: {x}})).to.throw(OptionError, 'threshold and share');
+    expect(() => fit({features: {x}, targets: {y: [1]}, threshold: 1})).to.throw(ShapeError, 'targets.y');
+    expect(() => fit({features: {x}, targets: {y: [1, NaN, 2]}, threshold: 1})).to.throw(DataError, 'targets.y');
+    expect(() => fit({features: {}, targets: {x}, threshold: 1})).to.throw(DataError, 'samples');
     expect(() => polynomials({x}, 0)).to.throw(OptionError, 'degree');
     // It took the place of the product, without a word.
     expect(() => polynomials({x, 'x²': x}, 2)).to.throw(OptionError, "would be named 'x²'");

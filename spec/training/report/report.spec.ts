@@ -7,7 +7,7 @@ import {expect} from 'chai';
 import {DataError, OptionError, ShapeError} from '../../../lib/errors.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {errorText, fixedText, measuredText, numberText, quantityText} from '../../../training/report/number-text.js';
-import {renderReport, writeReport, type Report} from '../../../training/report/report.js';
+import {page, writeReport, type Report} from '../../../training/report/report.js';
 import {autocorrelation, goodnessOfFit, histogram} from '../../../training/report/residual-statistics.js';
 import {elementsOf} from '../well-formed.js';
 import {runs} from '../../property.js';
@@ -49,8 +49,7 @@ function sample(n: number): Report {
 
 describe('report', () => {
   it('forbids everything but its own style: no scripts, no pictures, no net', () => {
-    const [, policy] =
-      /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(renderReport(sample(20))) ?? [];
+    const [, policy] = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(page(sample(20))) ?? [];
     expect(policy.split('; ')).to.deep.equal([
       "default-src 'none'",
       "style-src 'unsafe-inline'",
@@ -58,13 +57,11 @@ describe('report', () => {
       "form-action 'none'",
     ]);
     // Before anything it is to hold for.
-    expect(renderReport(sample(20)).indexOf('Content-Security-Policy')).to.be.below(
-      renderReport(sample(20)).indexOf('<title>'),
-    );
+    expect(page(sample(20)).indexOf('Content-Security-Policy')).to.be.below(page(sample(20)).indexOf('<title>'));
   });
 
   it('is one well-formed page that asks nothing of the net and runs nothing', () => {
-    const html = renderReport(sample(3000));
+    const html = page(sample(3000));
     const elements = elementsOf(html);
     expect(html.match(/<svg class="chart"/g)).to.have.length(6);
     expect(elements).to.not.include.members(['script']).and.not.include.members(['link']);
@@ -78,7 +75,7 @@ describe('report', () => {
   });
 
   it('tells the parameters with the digits that their errors leave', () => {
-    const html = renderReport(sample(100));
+    const html = page(sample(100));
     const row = (name: string): string[] =>
       [...html.match(new RegExp(`<th scope="row">${name}.*?</tr>`))![0].matchAll(/<td[^>]*>([^<]*)<\/td>/g)].map(
         ([, text]) => text,
@@ -96,7 +93,7 @@ describe('report', () => {
     const t = Float64Array.from({length: n}, (_, i) => i / 610.35);
     const simulated = t.map(() => noise());
     const fit = {t, simulated, measured: simulated.map(value => value + noise()), unit: 'V'};
-    const html = renderReport({
+    const html = page({
       ...sample(10),
       fits: [
         {...fit, name: 'train'},
@@ -108,7 +105,7 @@ describe('report', () => {
 
   it('leaves out what it was not given', () => {
     const {title, parameters, fits} = sample(50);
-    const html = renderReport({title, parameters: parameters.map(({reference: _, ...rest}) => rest), fits});
+    const html = page({title, parameters: parameters.map(({reference: _, ...rest}) => rest), fits});
     elementsOf(html);
     expect(html).to.not.match(/Convergence|Correlation of the estimates|Warnings|Notes|published|difference/);
   });
@@ -129,7 +126,7 @@ describe('report', () => {
         [1, NaN, NaN, NaN],
       ],
     ]) {
-      const html = renderReport({title: 'x', parameters: [], fits: [{name: 'y', t, measured, simulated}]});
+      const html = page({title: 'x', parameters: [], fits: [{name: 'y', t, measured, simulated}]});
       elementsOf(html);
       expect(html).to.not.match(/NaN|undefined/);
     }
@@ -137,11 +134,12 @@ describe('report', () => {
 
   it('refuses lengths that do not match', () => {
     expect(() =>
-      renderReport({title: 'x', parameters: [], fits: [{name: 'y', t: [0, 1], measured: [0], simulated: [0, 1]}]}),
+      page({title: 'x', parameters: [], fits: [{name: 'y', t: [0, 1], measured: [0], simulated: [0, 1]}]}),
     ).to.throw(OptionError, /'y' has 2 times, 1 measured and 2 simulated/);
-    expect(() =>
-      renderReport({title: 'x', parameters: [], fits: [], correlation: {labels: ['a'], values: []}}),
-    ).to.throw(OptionError, /needs 1 values, not 0/);
+    expect(() => page({title: 'x', parameters: [], fits: [], correlation: {labels: ['a'], values: []}})).to.throw(
+      OptionError,
+      /needs 1 values, not 0/,
+    );
   });
 
   describe('written to a file', () => {
@@ -155,7 +153,7 @@ describe('report', () => {
       const path = join(folder, 'many', 'report.html');
       const pages = Array.from({length: 20}, (_, i) => ({...sample(20), title: `writer ${i}`}));
       await Promise.all(pages.map(page => writeReport(path, page)));
-      expect(pages.map(renderReport)).to.include(await readFile(path, 'utf8'));
+      expect(pages.map(page)).to.include(await readFile(path, 'utf8'));
       expect(await readdir(join(folder, 'many'))).to.deep.equal(['report.html']);
     });
 

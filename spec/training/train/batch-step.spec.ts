@@ -4,7 +4,7 @@ import {expect} from 'chai';
 import type {ObjectiveAt, Params} from '../../../lib/index.js';
 import {batch, ode, ShapeError, simulate, tsit5} from '../../../lib/index.js';
 import {adam, trainingStep} from '../../../training/index.js';
-import {maskedDifference, maskedMeanSquare} from '../../../training/train/masked.js';
+import {difference, meanSquare} from '../../../training/train/masked.js';
 import {slow} from '../../tiers.js';
 
 type Data = {readonly seen: tf.Tensor};
@@ -25,7 +25,7 @@ const right = [
 ];
 
 describe('a training step over a prepared batch', () => {
-  const loss = ({y, data: {seen}}: ObjectiveAt<Params, Data>) => maskedMeanSquare(y, seen);
+  const loss = ({y, data: {seen}}: ObjectiveAt<Params, Data>) => meanSquare(y, seen);
   const members = [0, 1, 2, 3].map(i => ({
     initial: {y: [Math.cos(i), Math.sin(i)]},
     data: {seen: [0.5, 1].map(t => [Math.cos(i - t), Math.sin(i - t)])},
@@ -87,19 +87,19 @@ describe('losses of data with gaps', () => {
   const data = tf.tensor1d([0, NaN, 1, NaN]);
 
   it('leave them out, with their gradients', () => {
-    expect([...maskedDifference(values, data).dataSync()]).to.deep.equal([1, 0, 2, 0]);
-    expect(maskedMeanSquare(values, data).dataSync()[0]).to.equal(2.5);
-    const gradient = tf.grad(x => maskedMeanSquare(x, data));
+    expect([...difference(values, data).dataSync()]).to.deep.equal([1, 0, 2, 0]);
+    expect(meanSquare(values, data).dataSync()[0]).to.equal(2.5);
+    const gradient = tf.grad(x => meanSquare(x, data));
     expect([...gradient(values).dataSync()]).to.deep.equal([1, 0, 2, 0]);
     const weights = tf.tensor1d([3, 5, 1, 7]);
-    expect(maskedMeanSquare(values, data, weights).dataSync()[0]).to.equal(7 / 4);
+    expect(meanSquare(values, data, weights).dataSync()[0]).to.equal(7 / 4);
     const nothing = tf.fill([4], NaN);
-    expect(maskedMeanSquare(values, nothing).dataSync()[0]).to.equal(0);
+    expect(meanSquare(values, nothing).dataSync()[0]).to.equal(0);
     expect([
       ...tf
-        .grad(x => maskedMeanSquare(x, nothing))(values)
+        .grad(x => meanSquare(x, nothing))(values)
         .dataSync(),
     ]).to.deep.equal([0, 0, 0, 0]);
-    expect(() => maskedDifference(values, tf.zeros([2]))).to.throw(ShapeError);
+    expect(() => difference(values, tf.zeros([2]))).to.throw(ShapeError);
   });
 });

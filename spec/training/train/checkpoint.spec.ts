@@ -11,7 +11,7 @@ import {CheckpointError, OptionError} from '../../../lib/index.js';
 import type {Change, TrainingProblem, TrainingResult} from '../../../training/index.js';
 import {train} from '../../../training/index.js';
 import {readCheckpoint} from '../../../training/train/checkpoints.js';
-import {cosineDecay} from '../../../training/train/schedules.js';
+import {cosine} from '../../../training/train/schedules.js';
 import {FolderLock} from '../../../training/data/folder-lock.js';
 import type {CheckpointContent} from '../../../training/train/checkpoint-file.js';
 import {decodeCheckpoint, encodeCheckpoint} from '../../../training/train/checkpoint-file.js';
@@ -277,11 +277,11 @@ describe('checkpoints', () => {
     });
 
     it('another schedule of the same kind, but not a longer run under the same', async () => {
-      const directory = await begun({schedule: cosineDecay({rate: 0.05})});
-      expect((await failure(go(directory, {schedule: cosineDecay({rate: 0.04})}))).message).to.match(
+      const directory = await begun({schedule: cosine({rate: 0.05})});
+      expect((await failure(go(directory, {schedule: cosine({rate: 0.04})}))).message).to.match(
         /the schedule gives 0\.05 in step 0, here 0\.04/,
       );
-      await go(directory, {schedule: cosineDecay({rate: 0.05}), epochs: 4});
+      await go(directory, {schedule: cosine({rate: 0.05}), epochs: 4});
     });
 
     it('examples that are fetched one by one are compared by some', async () => {

@@ -9,7 +9,7 @@ import * as tf from '@tensorflow/tfjs';
 import {implicitMidpoint, mechanics, simulate} from '../../../lib/index.js';
 import {mlp, neuralForce, spring} from '../../../models/index.js';
 import {adam, train, trainingStep} from '../../../training/index.js';
-import {exponentialDecay} from '../../../training/train/schedules.js';
+import {exponential} from '../../../training/train/schedules.js';
 
 const [directory, epochs, way] = process.argv.slice(2);
 const stiffness = tf.variable(tf.scalar(3));
@@ -27,7 +27,7 @@ const model = simulate.prepare(
 );
 
 const settings = {
-  schedule: exponentialDecay({rate: 0.01, factor: 0.5, every: 50}),
+  schedule: exponential({rate: 0.01, factor: 0.5, every: 50}),
   data,
   epochs: Number(epochs),
   batchSize: 5,

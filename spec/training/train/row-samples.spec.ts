@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, ShapeError, simulate, tsit5} from '../../../lib/index.js';
 import type {ObjectiveAt, Params} from '../../../lib/index.js';
-import {sampleRows} from '../../../training/index.js';
+import {samples} from '../../../training/index.js';
 
 const rates = [0.5, 1, 2];
 const rate = tf.tensor2d(rates.map(k => [k]));
@@ -15,7 +15,7 @@ const times = [
 ];
 type Data = {readonly times: tf.Tensor; readonly target: tf.Tensor};
 const sampled = ({t, y, observed, data}: ObjectiveAt<Params, Data>): tf.Tensor =>
-  tf.reshape(sampleRows({t, y, slope: observed}, data.times), [3, 4]);
+  tf.reshape(samples.ofRows({t, y, slope: observed}, data.times), [3, 4]);
 const model = (steps: number) =>
   simulate.prepare(ode(field), {y: [[1], [1], [1]]}, {scheme: tsit5(), dt: 1 / steps, steps, observe: field});
 
@@ -95,7 +95,9 @@ describe('rows at times of their own', () => {
         // On plain tensors: sin and its slope, at the same times.
         const t = tf.linspace(0, sign, steps + 1);
         const asRows = (x: tf.Tensor): tf.Tensor => tf.tile(tf.reshape(x, [steps + 1, 1, 1]), [1, 3, 1]);
-        const plain = sampleRows({t, y: asRows(tf.sin(t)), slope: asRows(tf.cos(t))}, tf.tensor2d(asked)).dataSync();
+        const plain = samples
+          .ofRows({t, y: asRows(tf.sin(t)), slope: asRows(tf.cos(t))}, tf.tensor2d(asked))
+          .dataSync();
         asked.flat().forEach((time, i) => expect(plain[i]).to.be.closeTo(Math.sin(time), 1e-6));
       }
   });
@@ -110,16 +112,19 @@ describe('rows at times of their own', () => {
       [0.5, 2],
       [3, -1],
     ]);
-    const samples = sampleRows({t, y, slope}, own);
-    expect(samples.shape).to.deep.equal([2, 2, 1]);
+    const read = samples.ofRows({t, y, slope}, own);
+    expect(read.shape).to.deep.equal([2, 2, 1]);
     // A cubic is met exactly, beyond its ends too.
     [cube(0.5), cube(2), 2 * cube(3), 2 * cube(-1)].forEach((value, i) =>
-      expect(samples.dataSync()[i]).to.be.closeTo(value, 1e-5),
+      expect(read.dataSync()[i]).to.be.closeTo(value, 1e-5),
     );
-    tf.dispose([t, y, slope, own, samples]);
+    tf.dispose([t, y, slope, own, read]);
     expect(tf.memory().numTensors).to.equal(numTensors);
     const [a, b] = [tf.zeros([3]), tf.zeros([3, 2, 1])];
-    expect(() => sampleRows({t: a, y: b, slope: a}, tf.zeros([2, 2]))).to.throw(ShapeError, /slope \[3\]/);
-    expect(() => sampleRows({t: a, y: b, slope: b}, tf.zeros([3, 2]))).to.throw(ShapeError, /must be \[2, samples\]/);
+    expect(() => samples.ofRows({t: a, y: b, slope: a}, tf.zeros([2, 2]))).to.throw(ShapeError, /slope \[3\]/);
+    expect(() => samples.ofRows({t: a, y: b, slope: b}, tf.zeros([3, 2]))).to.throw(
+      ShapeError,
+      /must be \[2, samples\]/,
+    );
   });
 });

@@ -17,11 +17,11 @@ import {
 import {spring} from '../../../models/index.js';
 import * as training from '../../../training/index.js';
 import {train} from '../../../training/index.js';
-import {cosineDecay, exponentialDecay} from '../../../training/train/schedules.js';
+import {cosine, exponential} from '../../../training/train/schedules.js';
 import {segments} from '../../../training/train/segments.js';
 import type {Metrics, TrainingProblem, TrainingProgress} from '../../../training/index.js';
 import {trainingReport} from '../../../training/train/training-report.js';
-import {renderReport} from '../../../training/report/report.js';
+import {page} from '../../../training/report/report.js';
 import {elementsOf} from '../well-formed.js';
 import {slow} from '../../tiers.js';
 
@@ -128,7 +128,7 @@ describe('train', () => {
       data: pieces,
       batchSize: 2,
       epochs: 60,
-      schedule: exponentialDecay({rate: 0.1, factor: 0.5, every: 30}),
+      schedule: exponential({rate: 0.1, factor: 0.5, every: 30}),
     });
     expect(stiffness.dataSync()[0]).to.be.closeTo(4, 1e-3);
     truth.dispose();
@@ -298,9 +298,9 @@ describe('train', () => {
   });
 
   it('reports as a well-formed page', async () => {
-    const own = problem({epochs: 5, validation: {data: line}, schedule: cosineDecay({rate: 0.1, warmup: 3})});
+    const own = problem({epochs: 5, validation: {data: line}, schedule: cosine({rate: 0.1, warmup: 3})});
     const result = await train(own);
-    const html = renderReport(trainingReport(result, {notes: ['a < b']}));
+    const html = page(trainingReport(result, {notes: ['a < b']}));
     elementsOf(html);
     expect(html.match(/<svg class="chart"/g)).to.have.length(2);
     expect(html).to.include('validation').and.to.include('a &lt; b').and.not.to.include('Parameters');
@@ -308,14 +308,12 @@ describe('train', () => {
 
   it('schedules: decay by its formula, cosine from the warm-up to the end', () => {
     const at = (step: number) => ({step, steps: 110, epoch: 0});
-    const decay = exponentialDecay({rate: 1, factor: 0.1, every: 10});
+    const decay = exponential({rate: 1, factor: 0.1, every: 10});
     expect(decay(at(20))).to.be.closeTo(0.01, 1e-15);
-    expect(exponentialDecay({rate: 1, factor: 0.1, every: 10, stairs: true})(at(19))).to.equal(0.1);
-    const cosine = cosineDecay({rate: 2, least: 1, warmup: 10});
-    expect([cosine(at(0)), cosine(at(9)), cosine(at(10)), cosine(at(60)), cosine(at(110))]).to.deep.equal([
-      0.2, 2, 2, 1.5, 1,
-    ]);
-    expect(() => exponentialDecay({rate: 1, factor: 0, every: 1})).to.throw(
+    expect(exponential({rate: 1, factor: 0.1, every: 10, stairs: true})(at(19))).to.equal(0.1);
+    const rate = cosine({rate: 2, least: 1, warmup: 10});
+    expect([rate(at(0)), rate(at(9)), rate(at(10)), rate(at(60)), rate(at(110))]).to.deep.equal([0.2, 2, 2, 1.5, 1]);
+    expect(() => exponential({rate: 1, factor: 0, every: 1})).to.throw(
       OptionError,
       /factor must be a positive number, not 0/,
     );
@@ -378,7 +376,7 @@ describe('a loss that does not reach the variables', () => {
     expect(result.warnings).to.have.length(1);
     expect(result.warnings[0]).to.match(/^variables\[2\] \('left-out'\) never got a gradient/);
     expect(idle.dataSync()[0]).to.equal(1);
-    expect(renderReport(trainingReport(result))).to.include('left-out');
+    expect(page(trainingReport(result))).to.include('left-out');
     expect((await train(own)).warnings).to.deep.equal([]);
   });
 });
@@ -411,13 +409,13 @@ describe('misspelt options', () => {
     ['multiple', () => training.multiple({segments: 3, segment: 4} as never), /Did you mean 'segments'/],
     [
       'exponentialDecay',
-      () => exponentialDecay({rate: 1, factor: 1, every: 1, stair: true} as never),
+      () => exponential({rate: 1, factor: 1, every: 1, stair: true} as never),
       /Did you mean 'stairs'/,
     ],
-    ['cosineDecay', () => cosineDecay({rate: 1, warmUps: 3} as never), /Did you mean 'warmup'/],
+    ['cosineDecay', () => cosine({rate: 1, warmUps: 3} as never), /Did you mean 'warmup'/],
     ['segments', () => segments({t}, {length: 2, strid: 1} as never), /Did you mean 'stride'/],
     ['readTable', () => training.readTable('none.csv', {mising: 'nan'} as never), /Did you mean 'missing'/],
-    ['tableChunks', () => training.files.tableChunks('none.csv', {row: 3} as never).next(), /Did you mean 'rows'/],
+    ['readTable.chunks', () => training.readTable.chunks('none.csv', {row: 3} as never).next(), /Did you mean 'rows'/],
     [
       'checkpoint',
       () => train(problem({checkpoint: {directory: 'none', every: 1, kep: 3} as never})),

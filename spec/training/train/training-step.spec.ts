@@ -11,7 +11,7 @@ import {Calls} from '../../../lib/simulate/loss-call.js';
 import {mlp} from '../../../models/index.js';
 import {adam, lbfgs, train, trainingStep} from '../../../training/index.js';
 import {adamW, sgd} from '../../../training/train/update-rules.js';
-import {cosineDecay, exponentialDecay} from '../../../training/train/schedules.js';
+import {cosine, exponential} from '../../../training/train/schedules.js';
 import type {StepState, TrainingStepOptions, UpdateRule} from '../../../training/index.js';
 import type {StepInputs} from '../../../training/train/step-gradients.js';
 import {slow} from '../../tiers.js';
@@ -149,7 +149,7 @@ describe('trainingStep', () => {
     const norm = Math.hypot(...gradient);
     const byNorm = stepOf(sgd({rate: 1}), {
       clip: {norm: norm / 3},
-      schedule: exponentialDecay({rate: 2, factor: 0.5, every: 1}),
+      schedule: exponential({rate: 2, factor: 0.5, every: 1}),
     });
     byNorm({data});
     valuesOf(byNorm).forEach((own, i) => expect(own).to.be.closeTo(begin[i] - (2 * gradient[i]) / 3, 1e-13));
@@ -536,7 +536,7 @@ describe('trainingStep', () => {
     // PyTorch refuses it too: without a momentum it would be plain descent.
     fails(() => sgd({nesterov: true}), /momentum is 0/);
     fails(() => stepOf(lbfgs(), {clip: {norm: 1}}), /omit schedule and clip/);
-    fails(() => stepOf(adam(), {schedule: cosineDecay({rate: 1})})({data}), /needs the option steps/);
+    fails(() => stepOf(adam(), {schedule: cosine({rate: 1})})({data}), /needs the option steps/);
     fails(() => stepOf(adam(), {shedule: 1}), /no option 'shedule'/);
     fails(() => stepOf(adam(), {variables: [k, k]}), /different trainable/);
     fails(() => stepOf(adam())([]), /empty list/);

@@ -1,2 +1,2 @@
 /** Whole mechanisms in Cartesian coordinates, with constraints. */
-export {fourBars, rodChain, sliderCrank} from './linkages.js';
+export {fourBars, rodChain, sliderCrank} from '../linkages.js';

@@ -1,2 +1,2 @@
 /** What stands between a command and a force: a first-order lag, the armature of a motor, a delay. */
-export {dcMotor, delayLine, firstOrderActuator as firstOrder} from './actuators.js';
+export {dcMotor, delayLine, firstOrder} from '../actuators.js';

@@ -1,2 +1,0 @@
-/** Quantities over time, for `drivenBy` and `motor`. */
-export {harmonic, ramp} from './drive.js';

@@ -1,2 +1,0 @@
-/** Lists of cases: grids, random and quasi-random designs, the rows of a table. */
-export {grid, latinHypercube, linspace, logspace, sobol, tableCases as table, uniform} from './cases.js';

@@ -1,0 +1,2 @@
+/** Errors of measurements, for `identify({noise})`. */
+export {autoregressive, huber, quantized, studentT, white} from '../identify/noise.js';

@@ -1,2 +1,0 @@
-/** Errors of measurements, for `identify({noise})`. */
-export {autoregressive, huber, quantized, studentT, white} from './noise.js';
