@@ -58,7 +58,7 @@ const harmonicOptions = {
   phase: optional(quantity(), 0),
 };
 
-/** The argument of `harmonic`. @interface */
+/** The argument of `harmonicDrive`. @interface */
 export type HarmonicSpec = Options<typeof harmonicOptions>;
 
 /**
@@ -66,7 +66,7 @@ export type HarmonicSpec = Options<typeof harmonicOptions>;
  * @throws OptionError 'bad-coefficient'
  */
 export function harmonicDrive(spec: HarmonicSpec): History {
-  const {amplitude, frequency, phase} = readOptions(spec, harmonicOptions, 'harmonic');
+  const {amplitude, frequency, phase} = readOptions(spec, harmonicOptions, 'harmonicDrive');
   return (t, params) => {
     const angle = tf.add(tf.mul(tf.mul(2 * Math.PI, frequency(params)), t), phase(params));
     return tf.mul(amplitude(params), tf.sin(angle));
@@ -84,7 +84,7 @@ const rampOptions = {
   end: finite,
 };
 
-/** The argument of `ramp`. @interface */
+/** The argument of `rampDrive`. @interface */
 export type RampSpec = Options<typeof rampOptions>;
 
 /**
@@ -93,9 +93,9 @@ export type RampSpec = Options<typeof rampOptions>;
  * @throws OptionError 'bad-option' unless start < end, 'bad-coefficient'
  */
 export function rampDrive(spec: RampSpec): History {
-  const {from, to, start, end} = readOptions(spec, rampOptions, 'ramp');
+  const {from, to, start, end} = readOptions(spec, rampOptions, 'rampDrive');
   if (!(start < end))
-    throw new OptionError('bad-option', `ramp: start = ${start} must be before end = ${end}.`, {start, end});
+    throw new OptionError('bad-option', `rampDrive: start = ${start} must be before end = ${end}.`, {start, end});
   return (t, params) => {
     const share = tf.clipByValue(tf.div(tf.sub(t, start), end - start), 0, 1);
     return tf.add(tf.mul(from(params), tf.sub(1, share)), tf.mul(to(params), share));

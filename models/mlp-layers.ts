@@ -13,7 +13,7 @@ type Named = Exclude<Activation, (x: tf.Tensor) => tf.Tensor>;
 const names: readonly string[] = ['tanh', 'sigmoid', 'softplus', 'elu', 'relu', 'linear'];
 
 /**
- * The network with the current values of its variables, as dense layers: `await layersModel(network).save(…)`. Of a
+ * The network with the current values of its variables, as dense layers: `await mlpToLayers(network).save(…)`. Of a
  * network that `lipschitz` limits, these are the divided weights, which compute the same.
  * The caller disposes of it.
  * @throws OptionError 'bad-network' for a custom activation, which cannot be saved
@@ -22,7 +22,7 @@ export function mlpToLayers({sizes, activation, params, weights}: Mlp): tf.Seque
   if (typeof activation === 'function')
     throw new OptionError(
       'bad-network',
-      'networks.toLayersModel: an activation that is a function cannot be saved; use one of the named ones.',
+      'mlpToLayers: an activation that is a function cannot be saved; use one of the named ones.',
     );
   const last = sizes.length - 2;
   const model = tf.sequential();

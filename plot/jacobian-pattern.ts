@@ -45,7 +45,7 @@ export function jacobianPattern(
   if (pattern === undefined)
     throw new OptionError(
       'explicit-scheme',
-      'jacobianPattern: this scheme solves no linear systems; choose an implicit one.',
+      'charts.jacobianPattern: this scheme solves no linear systems; choose an implicit one.',
     );
   const {n, rowPointers, columns, symmetric} = pattern;
   return describing({

@@ -25,7 +25,7 @@ export type ClusterScript = Options<typeof scriptOptions>;
  * @throws OptionError
  */
 function wordsOf(given: ClusterScript, index: string): readonly string[] {
-  const {file, shards, workers} = readOptions(given, scriptOptions, 'clusterScripts');
+  const {file, shards, workers} = readOptions(given, scriptOptions, 'engines.clusterScripts');
   // A name that begins like an option is none as a path.
   const named = file.startsWith('-') ? `./${file}` : file;
   return ['npx', 'stiffgrad', 'sweep', named, '--index', index, '--of', String(shards), '--workers', String(workers)];

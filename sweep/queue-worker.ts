@@ -79,7 +79,7 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
   const {connection, memory, queue, rate, stalled, store, tasks, workers} = readOptions(
     options,
     workerOptions,
-    'startWorker',
+    'engines.startWorker',
   );
   const folders = await Promise.all(tasks.map(existing));
   const {Worker, UnrecoverableError, backend} = await bullmqPackage(connection);
@@ -138,11 +138,11 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
 async function existing(folder: unknown): Promise<string> {
   const file = await absentAs(undefined, realpath(String(folder)));
   if (file === undefined)
-    throw new OptionError('no-folder', `startWorker: there is no folder ${String(folder)} with tasks.`);
+    throw new OptionError('no-folder', `engines.startWorker: there is no folder ${String(folder)} with tasks.`);
   if (isInPackage(file))
     throw new OptionError(
       'no-folder',
-      `startWorker: ${file} is inside node_modules, from where a worker loads no task. `
+      `engines.startWorker: ${file} is inside node_modules, from where a worker loads no task. `
         + 'Copy the tasks to a folder of your own.',
     );
   return file;

@@ -82,7 +82,7 @@ export function sweepBack(
   const {xCotangent, executable} = pull;
   const cursor = new SavedCursor(saved, true);
   let isNew = true;
-  /** Of the transition at the cursor. @returns the states saved inside it */
+  /** @returns the states saved inside the transition at the cursor */
   const look = (): readonly InteriorCotangent[] => {
     let within: InteriorCotangent[] | undefined;
     const ends = addSaved(cursor, states, xCotangent, state => (within ??= []).push(state));

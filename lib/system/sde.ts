@@ -116,8 +116,11 @@ export interface BrownianPath {
  */
 export function brownianPath(seed: number, shape: readonly number[] = []): BrownianPath {
   if (typeof seed === 'function')
-    throw new OptionError('bad-sde', 'brownianPath: seed must be a whole number from 0 to 2^53, not a function.');
-  requireValue(seed, seedCheck, 'brownianPath: seed', 'bad-sde', 'seed');
+    throw new OptionError(
+      'bad-sde',
+      'stochastic.brownianPath: seed must be a whole number from 0 to 2^53, not a function.',
+    );
+  requireValue(seed, seedCheck, 'stochastic.brownianPath: seed', 'bad-sde', 'seed');
   const count = sizeOf(shape);
   const part = (t: number, index: 0 | 1): Float64Array => {
     const both = new Float64Array(2 * count);

@@ -36,13 +36,13 @@ const rounding = 1e-6;
  * @throws OptionError 'bad-coefficient'; ShapeError 'inertia-shape' when traced
  */
 export function logCholeskyInertia(theta: Coefficient): PhysicalInertia {
-  const read = coefficient(theta, 'logCholesky: theta');
+  const read = coefficient(theta, 'logCholeskyInertia: theta');
   const parts = (params: Params): tf.Tensor[] => {
     const value = read(params);
     if (value.size !== 10 && value.size !== 7)
       throw new ShapeError(
         'inertia-shape',
-        `logCholesky: theta has shape [${value.shape.join(', ')}]; give ten numbers, or seven about the centre.`,
+        `logCholeskyInertia: theta has shape [${value.shape.join(', ')}]; give ten numbers, or seven about the centre.`,
         {theta: value.shape},
       );
     const numbers = tf.unstack(tf.reshape(value, [value.size]));
@@ -89,13 +89,13 @@ const bodyOptions = {
  * @throws OptionError 'bad-multibody' where no body has this inertia, or it is not symmetric
  */
 export function logCholeskyParameters(spec: Options<typeof bodyOptions>): Float64Array {
-  const {mass, inertia, centre} = readOptions(spec, bodyOptions, 'logCholeskyOf', 'bad-multibody');
+  const {mass, inertia, centre} = readOptions(spec, bodyOptions, 'logCholeskyParameters', 'bad-multibody');
   const J = (
     typeof inertia[0] === 'number' ? inertia.map((x, i) => inertia.map((_, j) => (i === j ? x : 0))) : inertia
   ) as readonly (readonly number[])[];
   const size = Math.max(...J.flat().map(Math.abs));
   if (J.some((row, i) => row.some((x, j) => Math.abs(x - J[j][i]) > rounding * size)))
-    throw new OptionError('bad-multibody', 'logCholeskyOf: the inertia is not symmetric.');
+    throw new OptionError('bad-multibody', 'logCholeskyParameters: the inertia is not symmetric.');
   const half = (J[0][0] + J[1][1] + J[2][2]) / 2;
   const sigma = (i: number, j: number): number => ((i === j ? half : 0) - J[i][j]) / mass;
   // UUᵀ of Σ/m from its last row upwards.
@@ -107,7 +107,7 @@ export function logCholeskyParameters(spec: Options<typeof bodyOptions>): Float6
   if (!(mass > 0 && e1 > 0 && e2 > 0 && e3 > 0))
     throw new OptionError(
       'bad-multibody',
-      'logCholeskyOf: no body has this mass and inertia: each principal moment must be less than the sum of the '
+      'logCholeskyParameters: no body has this mass and inertia: each principal moment must be less than the sum of the '
         + 'other two.',
     );
   return Float64Array.of(Math.log(mass) / 2, Math.log(e1), Math.log(e2), Math.log(e3), s12, s23, s13, ...centre);

@@ -180,7 +180,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
     {...record, weights: {q: 1}, missing: 'skip', inputs: {f: signal}, parameters: {}, initial: start, name: 'a'},
   ],
   'identify: initial': [initial => train.identify({...problem, initial}), {q: 1, v: 0, t: 0}],
-  uncertainty: [
+  'reports.uncertainty': [
     options =>
       training.reports.uncertainty(
         training
@@ -261,7 +261,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
     one => train.lineChart({title: 'a', x: {label: 't'}, y: {label: 'q'}, series: [one]}),
     {name: 'q', x: [0, 1], y: [1, 2], style: 'line'},
   ],
-  renderReport: [
+  'reports.page': [
     train.page,
     {
       title: 'a',
@@ -278,7 +278,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
     },
   ],
   // Its numbers may be NaN or infinite, and are shown so.
-  'renderReport: a parameter': [
+  'reports.page: a parameter': [
     one =>
       train.page({
         title: 'a',
@@ -287,7 +287,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
       }),
     {name: 'k', unit: 'N', description: 'd', interval: [0, 1]},
   ],
-  'renderReport: a fit': [
+  'reports.page: a fit': [
     one => train.page({title: 'a', parameters: [], fits: [one]}),
     {name: 'q', unit: 'm', t: [0, 1], measured: [1, 2], simulated: [1, 2], timeUnit: 's'},
   ],

@@ -11,6 +11,8 @@ const aliased = (symbol: ts.Symbol): ts.Symbol =>
   (symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol);
 const exportsOf = (file: string): ts.Symbol[] =>
   checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)!)!);
+/** `export * as shapes`: a module, not a function with properties such as `readTable.chunks`. */
+const isGroup = (symbol: ts.Symbol): boolean => (symbol.declarations ?? []).some(ts.isSourceFile);
 const ours = (node: ts.Node): boolean => !/node_modules|\.d\.ts$/.test(node.getSourceFile().fileName);
 
 describe('the interface', function () {
@@ -32,15 +34,19 @@ describe('the interface', function () {
 
   it('exports no more names than were decided on', () => {
     // A name that a user neither writes nor reads belongs to internal.ts, or to no entry at all. What two entries export
-    // counts once, and a group such as `export * as shapes` is one name.
+    // counts once. A group such as `export * as shapes` is one of the first figure, the names a user may import; the
+    // last figure counts its members in its place, so that no name is saved by moving it into a group. On 28 November
+    // 2026: 200 values, 232 types, and 278 values with the members of 22 groups.
     const all = new Map<ts.Symbol, boolean>();
     for (const symbol of sources.flatMap(exportsOf)) {
       const onlyType = (symbol.declarations ?? []).some(node => ts.isTypeOnlyExportDeclaration(node));
       all.set(aliased(symbol), !onlyType && (aliased(symbol).flags & ts.SymbolFlags.Value) !== 0);
     }
-    const values = [...all.values()].filter(isValue => isValue).length;
-    expect(values, 'values').to.be.at.most(200);
-    expect(all.size - values, 'types').to.be.at.most(240);
+    const values = [...all].filter(([, isValue]) => isValue).map(([symbol]) => symbol);
+    const members = values.flatMap(symbol => (isGroup(symbol) ? checker.getExportsOfModule(symbol) : [symbol]));
+    expect(values.length, 'values').to.be.at.most(200);
+    expect(all.size - values.length, 'types').to.be.at.most(240);
+    expect(new Set(members.map(aliased)).size, 'values, with the members of groups').to.be.at.most(280);
   });
 
   it('documents everything it exports', () => {
@@ -49,7 +55,7 @@ describe('the interface', function () {
     const undocumented = (symbol: ts.Symbol, name: string): string[] => {
       const own = aliased(symbol);
       // A group, `export * as shapes`: its own comment stands where it is exported.
-      if ((own.flags & ts.SymbolFlags.ValueModule) !== 0)
+      if (isGroup(own))
         return [
           ...(ts.getJSDocCommentsAndTags(symbol.declarations![0].parent).length === 0 ? [name] : []),
           ...checker.getExportsOfModule(own).flatMap(member => undocumented(member, `${name}.${member.name}`)),

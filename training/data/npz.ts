@@ -19,7 +19,7 @@ export interface NumpyArray {
   readonly values: Float64Array;
 }
 
-/** Options of `arraysOf`. */
+/** Options of `numpyArrays`. */
 export interface ArrayOptions {
   /** The arrays to read; the others are not unpacked. Default all. */
   readonly names?: readonly string[];
@@ -42,13 +42,13 @@ export function numpyArrays(
   {names, limits}: ArrayOptions = {},
 ): Promise<NumpyArray[]> {
   return new Promise(resolve =>
-    resolve(readArrays(bytes, new Budget(file, limits, 'arraysOf'), name => names?.includes(name) ?? true).arrays),
+    resolve(readArrays(bytes, new Budget(file, limits, 'numpyArrays'), name => names?.includes(name) ?? true).arrays),
   );
 }
 
 /**
  * Arrays as the columns of a table: [rows] by its name, [rows, k] as 'name[0]' … 'name[k−1]'.
- * @throws as arraysOf; DataError 'npz-shape', 'table-column', 'table-empty', 'table-cell' with the row, from 1
+ * @throws as numpyArrays; DataError 'npz-shape', 'table-column', 'table-empty', 'table-cell' with the row, from 1
  */
 export function arrayColumns(
   bytes: Uint8Array,

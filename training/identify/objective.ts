@@ -28,7 +28,7 @@ export interface NoiseFound extends NoiseState {
   readonly coefficients: readonly Float64Array[];
 }
 
-/** The argument of `uncertainty`, with the rows of the priors apart from those of the data. */
+/** The argument of `reports.uncertainty`, with the rows of the priors apart from those of the data. */
 export interface LinearFit extends Linearization {
   readonly factor: RowQr;
   readonly cost: number;

@@ -53,7 +53,7 @@ const uncertaintyOptions = {
   variance: optional(positive),
 };
 
-/** Options of `uncertainty`. @interface */
+/** Options of `reports.uncertainty`. @interface */
 export type UncertaintyOptions = Options<typeof uncertaintyOptions>;
 
 /** A direction in which the residuals do not change. */
@@ -111,7 +111,7 @@ export function uncertainty(
   fit: Linearization & {readonly factor: RowQr; readonly cost: number},
   options: UncertaintyOptions = {},
 ): Uncertainty {
-  const {rankTolerance, series, bandwidth, ...given} = readOptions(options, uncertaintyOptions, 'uncertainty');
+  const {rankTolerance, series, bandwidth, ...given} = readOptions(options, uncertaintyOptions, 'reports.uncertainty');
   const {p} = fit.factor;
   const names = given.names ?? Array.from({length: p}, (_, i) => `x[${i}]`);
   const norms = fit.factor.columnNorms();

@@ -135,7 +135,7 @@ function mainPart(report: Report): Markup {
 
 /**
  * Writes the page to `path`, folders included: whole or not at all, and after several writers the last one's.
- * @throws DataError 'report-unwritable'; OptionError as renderReport
+ * @throws DataError 'report-unwritable'; OptionError as reports.page
  */
 export async function writeReport(path: string, report: Report): Promise<void> {
   const html = page(report);
@@ -143,7 +143,7 @@ export async function writeReport(path: string, report: Report): Promise<void> {
     () =>
       new DataError(
         'report-unwritable',
-        `There is no file system here to write ${path} to: take the page's text from renderReport.`,
+        `There is no file system here to write ${path} to: take the page's text from reports.page.`,
         {file: path},
       ),
   );
