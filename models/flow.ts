@@ -16,8 +16,8 @@ const flowOptions = {
   /** f: [rows, size] and a time [] to [rows, size], each row by itself. */
   field: typed<(z: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor>(callable),
   /**
-   * Hutchinson's estimate of the trace with these probes [rows, size], of mean 0 and covariance 1, as `stochastic.rademacher`
-   * draws them; a function of params. Default: the trace itself, whose cost grows with `size`.
+   * Hutchinson's estimate of the trace with these probes [rows, size], of mean 0 and covariance 1, such as those of
+   * `stochastic.rademacher`; a function of params. Default: the trace itself, whose cost grows with `size`.
    */
   probe: optional(typed<(params: Params) => tf.Tensor>(callable)),
 };

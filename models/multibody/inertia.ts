@@ -107,8 +107,8 @@ export function logCholeskyParameters(spec: Options<typeof bodyOptions>): Float6
   if (!(mass > 0 && e1 > 0 && e2 > 0 && e3 > 0))
     throw new OptionError(
       'bad-multibody',
-      'logCholeskyParameters: no body has this mass and inertia: each principal moment must be less than the sum of the '
-        + 'other two.',
+      'logCholeskyParameters: no body has this mass and inertia: each principal moment must be less than the sum of '
+        + 'the other two.',
     );
   return Float64Array.of(Math.log(mass) / 2, Math.log(e1), Math.log(e2), Math.log(e3), s12, s23, s13, ...centre);
 }

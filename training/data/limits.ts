@@ -7,8 +7,8 @@ import {DataError} from '../../lib/errors.js';
 
 const limitOptions = {
   /**
-   * Size of the file. Default 2 GiB, which fits into memory at once. `readTable.chunks`, which does not load it at once, has
-   * no limit.
+   * Size of the file. Default 2 GiB, which fits into memory at once. `readTable.chunks`, which does not load it at
+   * once, has no limit.
    */
   bytes: optional(positiveOrInfinite, 2 ** 31),
   /** Bytes of the numbers and texts read, of one chunk for `readTable.chunks`. Default 2 GiB, half of Node's heap. */

@@ -41,7 +41,10 @@ import {solveTransposed} from './roots.js';
 /** A value, or a function of the parameters' values that returns it. */
 export type FromEstimates<T extends Parameters, V> = V | ((values: Estimates<T>) => V);
 
-/** A problem of `kalman.identifyByInnovations`: parameters, and noise that depends on them, to be estimated from records. */
+/**
+ * A problem of `kalman.identifyByInnovations`: parameters, and noise that depends on them, to be estimated from
+ * records.
+ */
 export interface InnovationsProblem<
   T extends Parameters = Parameters,
   S extends AnySystem = System,

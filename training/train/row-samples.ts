@@ -35,8 +35,8 @@ export function ofRows({t, y, slope}: RowSeries, times: tf.Tensor): tf.Tensor {
   if (times.rank !== 2 || times.shape[0] !== rows)
     throw new ShapeError(
       'row-samples',
-      `samples.ofRows: times has shape [${times.shape.join(', ')}], but must be [${rows}, samples]: one row of times for `
-        + 'each row of the batch.',
+      `samples.ofRows: times has shape [${times.shape.join(', ')}], but must be [${rows}, samples]: one row of times `
+        + 'for each row of the batch.',
     );
   return tf.tidy(() => {
     const count = times.shape[1] as number;
