@@ -93,9 +93,11 @@ export class GridPull implements Puller {
     return (
       blocks && {
         maxCount: blocks.capacity,
-        pull: (record, from, count, ends, isNew) => {
-          blocks.pull(record, from, count, ends, isNew, this.preparedLength);
-          this.preparedLength = record.length(from);
+        maxSaved: blocks.capacity,
+        savedAt: 'ends',
+        pull: segment => {
+          blocks.pull(segment, this.preparedLength);
+          this.preparedLength = segment.record.length(segment.from);
           this.record = undefined;
         },
       }

@@ -24,13 +24,15 @@ import {stepBuffers} from './record.js';
 export type ResidualFunction = () => Float64Array;
 
 /**
- * Solves are in the executable's buffers. Where the Jacobian keeps too few digits (linear/error-amplification.ts) they
- * are refined as Newton's iteration refines the step, by what the step's own functions say is left; then b is
- * overwritten.
+ * Solves are in the executable's buffers, and leave b as it is. Where the Jacobian keeps too few digits
+ * (linear/error-amplification.ts) they are refined as Newton's iteration refines the step, by what the step's own
+ * functions say is left.
  */
 export interface JacobianFactor {
   /** Evaluates J where the executable's buffers say, or its variant at a guess, and factors it. */
-  refresh(program?: 'startJacobian'): Factor;
+  refresh(program?: 'startJacobian'): void;
+  /** Jᵀx = b with the Jacobian last refreshed, as its factor gives it: lost digits are neither measured nor refined. */
+  solveTransposedUnrefined(b: Float64Array, x: Float64Array): void;
   /** J x = b with the Jacobian last refreshed, for `count` right-hand sides. */
   solve(b: Float64Array, x: Float64Array, count: number, left: ResidualFunction): void;
   /** Jᵀx = b with the Jacobian where the buffers say, that of step k of a record, which is solved with once. */
@@ -42,7 +44,7 @@ export interface JacobianFactor {
   readonly lowPart: Float64Array | undefined;
   /** Jᵀx = b for `count` right-hand sides, with the Jacobian last refreshed. */
   solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void;
-  /** A flag: there is such a rest. */
+  /** A flag: there is such a low part. */
   readonly hasLowPart: Element;
   /**
    * `solveTransposed` as a part of routines, of (row).
@@ -162,7 +164,15 @@ class SweepFactor implements JacobianFactor {
     }
   }
 
-  refresh(program?: 'startJacobian'): Factor {
+  refresh(program?: 'startJacobian'): void {
+    this.refreshedFactor(program);
+  }
+
+  solveTransposedUnrefined(b: Float64Array, x: Float64Array): void {
+    (this.lastFactor ?? this.refreshedFactor()).solveTransposed(b, x);
+  }
+
+  private refreshedFactor(program?: 'startJacobian'): Factor {
     if (program === undefined && this.isDue()) this.due = true;
     this.lastFactor = this.currentFactor(program);
     if (program === undefined && !this.isConstant && this.rowMonitor?.haveChanged(this.values) === true)
@@ -171,7 +181,7 @@ class SweepFactor implements JacobianFactor {
   }
 
   solve(b: Float64Array, x: Float64Array, count: number, left: ResidualFunction): void {
-    const factor = this.lastFactor ?? this.refresh();
+    const factor = this.lastFactor ?? this.refreshedFactor();
     this.measureIfDue(factor, b, x, false);
     factor.solve(b, x, count);
     if (this.losesDigits) this.refine(b, x, count, left, (from, to) => factor.solve(from, to, count));
@@ -190,7 +200,7 @@ class SweepFactor implements JacobianFactor {
   }
 
   solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void {
-    const factor = this.lastFactor ?? this.refresh();
+    const factor = this.lastFactor ?? this.refreshedFactor();
     this.measureIfDue(factor, b, x, true);
     this.transposed(factor, b, x, count, record, k);
   }
@@ -354,7 +364,7 @@ class SweepFactor implements JacobianFactor {
     solve: (from: Float64Array, to: Float64Array) => void,
   ): void {
     const {size} = this;
-    const solution = x.slice(0, count * size);
+    const [right, solution] = [b, x].map(array => array.slice(0, count * size));
     let previousRatio = 1;
     for (let i = 0; i < maxCorrections; i++) {
       b.set(left());
@@ -369,9 +379,10 @@ class SweepFactor implements JacobianFactor {
       if (gains) for (let j = 0; j < solution.length; j++) solution[j] += x[j];
       if (!gains && i > 0) this.setLowPart(x.slice(0, solution.length));
       x.set(solution);
-      if (!gains) return;
+      if (!gains) break;
       previousRatio = ratio;
     }
+    b.set(right);
   }
 
   private residualOf(

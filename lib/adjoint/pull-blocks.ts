@@ -12,7 +12,7 @@ import type {AdjointProgram} from '../step/programs.js';
 import {rowHeaderSize, stepsInBlock} from '../step/block-layout.js';
 import type {PullOperations, Puller} from './emit-pull.js';
 import {batchedPullRoutine} from './emit-pull.js';
-import type {StepRecord} from './record.js';
+import type {Segment} from './gradient.js';
 import {stepBuffers} from './record.js';
 
 /** Steps that tell what a pull consists of. */
@@ -30,6 +30,8 @@ export class PullBlocks {
   readonly capacity: number;
   private readonly rows: Float64Array;
   private readonly ends: Float64Array;
+  /** Numbers in a state. */
+  private readonly size: number;
   private readonly routine: SharedRoutine<PullBlocks>;
 
   /** undefined where steps are not pulled back so. */
@@ -56,8 +58,9 @@ export class PullBlocks {
       readonly capacity: number;
     },
   ) {
-    const {room, width, capacity} = given;
+    const {room, cotangent, width, capacity} = given;
     this.capacity = capacity;
+    this.size = cotangent.length;
     this.rows = room.subarray(0, capacity * width);
     this.ends = room.subarray(capacity * width);
     this.routine = blockRoutines.of(executable, {});
@@ -85,23 +88,15 @@ export class PullBlocks {
   }
 
   /**
-   * Pulls the cotangent in nextCotangent back through rows from..from+count−1 of a record, the last one first.
-   * @param ends cotangents of the states at the ends of all rows but the last, to be added on the way
-   * @param isNew nextCotangent is not what the step behind has left
+   * Pulls the cotangent in nextCotangent back through the rows of a segment, the last one first.
    * @param carried length of the steps whose zCotangent lies there already
    */
-  pull(
-    record: StepRecord,
-    from: number,
-    count: number,
-    ends: Float64Array | undefined,
-    isNew: boolean,
-    carried: number,
-  ): void {
-    const {rows, steps} = this;
-    rows.set(record.rows(from, count));
-    if (ends !== undefined) this.ends.set(ends);
+  pull({record, from, to, isNew, saved, states}: Segment, carried: number): void {
+    const {rows, steps, size} = this;
+    const hasEnds = saved.from < saved.to;
+    rows.set(record.rows(from, to - from));
+    if (hasEnds) this.ends.set(states.subarray(saved.from * size, saved.to * size));
     steps.at(record, from);
-    this.routine.bind(this)(count, ends === undefined ? 0 : 1, isNew ? 1 : 0, carried);
+    this.routine.bind(this)(to - from, hasEnds ? 1 : 0, isNew ? 1 : 0, carried);
   }
 }

@@ -12,6 +12,7 @@ import {laneParameters, laneViews} from '../step/lanes.js';
 import {addTo} from './add-to.js';
 import {DensePull} from './dense-pull.js';
 import type {InteriorCotangent} from './gradient.js';
+import {addEnds, interiorStates} from './gradient.js';
 import {GridPull} from './implicit-pull.js';
 import type {LaneRecord, LaneRound} from './lane-record.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
@@ -19,7 +20,7 @@ import type {StepBuffers} from './record.js';
 import {stepBuffers, StepRecord} from './record.js';
 import type {SavedStates} from './step-history.js';
 import {SavedCursor} from './step-history.js';
-import {addSaved, pullStart} from './sweep-back.js';
+import {pullStart} from './sweep-back.js';
 import {auto} from '../linear/index.js';
 
 /** What a run in a lane leaves for its gradient. */
@@ -133,9 +134,10 @@ class LanePull implements LaneGradients {
     const look = (place: Place, k: number, l: number): void => {
       const {i, cursor, after} = place;
       if (cursor?.back(k) !== true) return;
-      addSaved(cursor, this.cotangents[i] as Float64Array, rows[l], state =>
-        within?.note(l, state, after === undefined ? ways.paths[i].end : record.steps.laneState(after, l)),
-      );
+      const states = this.cotangents[i] as Float64Array;
+      addEnds(cursor, states, rows[l]);
+      for (const state of interiorStates(cursor, states, rows[l].length))
+        within?.note(l, state, after === undefined ? ways.paths[i].end : record.steps.laneState(after, l));
     };
     /** Members that have come back to their start make way for the one before. */
     const settle = (l: number): Place | undefined => {

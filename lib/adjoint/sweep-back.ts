@@ -7,7 +7,8 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startContext} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
-import type {Gradient, InteriorCotangent, BatchedPull, TransitionPull} from './gradient.js';
+import type {BatchedPull, Gradient, TransitionPull} from './gradient.js';
+import {addEnds} from './gradient.js';
 import {implicitPull, GridPull} from './implicit-pull.js';
 import type {TransitionWatch} from './not-finite.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
@@ -26,43 +27,14 @@ export interface RunCotangents {
   readonly eventTimes?: Float64Array;
 }
 
-const nothing: readonly InteriorCotangent[] = [];
-
 /**
- * Steps n, n − 1, … of a grid of which all are saved at their ends but the first, or none is: how many, and how many
- * ends are saved.
+ * Steps n, n − 1, … of a grid of which all are saved at their ends but the first, or none is: how many.
  * @param last of the saved states, the last before the end of step n
  */
-function batchAt({after}: SavedStates, last: number, n: number, most: number): {count: number; ends: number} {
+function gridSegment({after}: SavedStates, last: number, n: number, most: number): number {
   let ends = 0;
   while (ends < most - 1 && ends <= last && after[last - ends] === n - ends && ends < n) ends++;
-  return {ends, count: ends > 0 ? ends + 1 : Math.min(most, n + 1 - (last >= 0 ? after[last] : 0))};
-}
-
-/**
- * Adds the cotangents of the states that are saved at the end of the transition at the cursor.
- * @param states cotangents of the saved states, [saved, state]
- * @param within is called with the states saved inside it
- * @returns whether something was added
- */
-export function addSaved(
-  cursor: SavedCursor,
-  states: Float64Array,
-  xCotangent: Float64Array,
-  within: (state: InteriorCotangent) => void,
-): boolean {
-  const {length} = xCotangent;
-  let added = false;
-  for (let i = cursor.from; i < cursor.to; i++) {
-    const theta = cursor.theta(i);
-    if (theta === 1) {
-      addTo(xCotangent, states, 1, i * length);
-      added = true;
-    } else {
-      within({theta, cotangent: states.subarray(i * length, (i + 1) * length)});
-    }
-  }
-  return added;
+  return ends > 0 ? ends + 1 : Math.min(most, n + 1 - (last >= 0 ? after[last] : 0));
 }
 
 /**
@@ -78,47 +50,40 @@ export function sweepBack(
   {states}: RunCotangents,
   watch?: TransitionWatch,
 ): Gradient {
-  const {size} = context.traced.state;
-  const {xCotangent, executable} = pull;
+  const {xCotangent, executable, batched} = pull;
   const cursor = new SavedCursor(saved, true);
   let isNew = true;
-  /** @returns the states saved inside the transition at the cursor */
-  const look = (): readonly InteriorCotangent[] => {
-    let within: InteriorCotangent[] | undefined;
-    const ends = addSaved(cursor, states, xCotangent, state => (within ??= []).push(state));
-    if (ends) isNew = true;
-    return within ?? nothing;
+  const addEndOf = (n: number): void => {
+    if (cursor.back(n) && addEnds(cursor, states, xCotangent)) isNew = true;
   };
   const visit: VisitTransition = (n, record, from, to, end) => {
-    const within = cursor.back(n) ? look() : nothing;
-    pull.pull(n, record, from, to, end, isNew, within);
+    addEndOf(n);
+    pull.pull({n, record, from, to, end, isNew, saved: cursor, states});
     isNew = false;
     watch?.(n, record.time(from), xCotangent, executable);
   };
-  const {batched} = pull;
   const visitTogether =
     (several: BatchedPull): VisitBatch =>
     (n, record, limit, end) => {
+      const {maxSaved} = several;
       const most = Math.min(limit, several.maxCount);
-      let [count, cotangents]: [number, Float64Array | undefined] = [0, undefined];
-      if (several.maxSaved === undefined) {
-        if (cursor.back(n)) look();
-        const known = batchAt(saved, cursor.from - 1, n, most);
-        ({count} = known);
-        if (known.ends > 0) cotangents = states.subarray((cursor.from - known.ends) * size, cursor.from * size);
+      let from: number;
+      if (several.savedAt === 'ends') {
+        addEndOf(n);
+        from = cursor.backBatch(n, gridSegment(saved, cursor.from - 1, n, most) - 1, maxSaved);
       } else {
-        count = n + 1 - cursor.backBatch(n + 1, most, several.maxSaved);
-        if (count > 0) cotangents = states.subarray(cursor.from * size, cursor.to * size);
+        from = cursor.backBatch(n + 1, most, maxSaved);
       }
-      if (count > 0) several.pull(record, n + 1 - count, count, cotangents, isNew, cursor, end());
-      if (count > 0) isNew = false;
-      return count;
+      if (from > n) return 0;
+      several.pull({n, record, from, to: n + 1, end: end(), isNew, saved: cursor, states});
+      isNew = false;
+      return n + 1 - from;
     };
   const recomputedSteps = backwards(
     visit,
     batched === undefined || watch !== undefined ? undefined : visitTogether(batched),
   );
-  if (cursor.back(-1)) look();
+  addEndOf(-1);
   const parameters = pull.finish();
   return {initial: pullStart(startContext(context), start, xCotangent, parameters), parameters, recomputedSteps};
 }

@@ -12,17 +12,16 @@ import {adaptiveBlockSteps} from '../step/adaptive-block-layout.js';
 import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
 import {rowHeaderSize} from '../step/block-layout.js';
-import type {BatchedPull} from './gradient.js';
+import type {BatchedPull, Segment} from './gradient.js';
 import type {TimedRoom} from './emit-pull.js';
 import {pairs, timedPullsRoutine} from './emit-pull.js';
-import type {StepRecord} from './record.js';
-import type {SavedCursor} from './step-history.js';
 
 /** (rows, from the last one to the first; saved states in them) */
 const timedRoutines = new RoutineCache<TimedBlocks>({emit: blocks => blocks.emit(), interpretedCalls: 0});
 
 export class TimedBlocks implements BatchedPull {
   readonly maxSaved: number;
+  readonly savedAt = 'anywhere';
   private readonly states: Float64Array;
   private readonly thetas: Float64Array;
   private readonly afters: Float64Array;
@@ -61,26 +60,19 @@ export class TimedBlocks implements BatchedPull {
     return this.maxSaved;
   }
 
-  pull(
-    record: StepRecord,
-    from: number,
-    count: number,
-    saved: Float64Array | undefined,
-    _isNew: boolean,
-    cursor: SavedCursor,
-    end: Float64Array,
-  ): void {
+  pull({record, from, to, end, saved, states: all}: Segment): void {
     const {rows, states, thetas, afters, xCotangent, nextCotangent} = this;
+    const [count, size] = [to - from, xCotangent.length];
     rows.set(record.rows(from, count));
     rows.set(end, count * record.width + rowHeaderSize);
-    if (saved !== undefined) states.set(saved);
+    states.set(all.subarray(saved.from * size, saved.to * size));
     afters[0] = -1;
-    for (let i = cursor.from, k = 0; i < cursor.to; i++, k++) {
-      thetas[k] = cursor.theta(i);
-      afters[k + 1] = cursor.after(i) - from;
+    for (let i = saved.from, k = 0; i < saved.to; i++, k++) {
+      thetas[k] = saved.theta(i);
+      afters[k + 1] = saved.after(i) - from;
     }
     nextCotangent.set(xCotangent);
-    this.routine.bind(this)(count, cursor.to - cursor.from);
+    this.routine.bind(this)(count, saved.to - saved.from);
     xCotangent.set(nextCotangent);
   }
 }

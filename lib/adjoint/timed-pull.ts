@@ -22,7 +22,8 @@ import {denseAndEventPrograms} from '../step/history-programs.js';
 import {namedFunctions} from '../step/step-functions.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
-import type {InteriorCotangent, BatchedPull, TransitionPull} from './gradient.js';
+import type {BatchedPull, InteriorCotangent, Segment, TransitionPull} from './gradient.js';
+import {interiorStates} from './gradient.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import {fixedTime, type Restart, type StepHistory} from './step-history.js';
 import type {RunCotangents} from './sweep-back.js';
@@ -158,18 +159,10 @@ export class TimedPull implements TransitionPull {
       this.batched = TimedBlocks.of(this.executable, this.xCotangent);
   }
 
-  pull(
-    n: number,
-    record: StepRecord,
-    k: number,
-    _to: number,
-    end: Float64Array,
-    _isNew: boolean,
-    within: readonly InteriorCotangent[],
-  ): void {
+  pull({n, record, from: k, end, saved, states}: Segment): void {
     this.end.set(end);
     const jump = this.history.jumps.get(n);
-    if (jump === undefined) this.pullStep(record, k, n, within);
+    if (jump === undefined) this.pullStep(record, k, n, interiorStates(saved, states, this.xCotangent.length));
     else this.pullJump(record, k, n, jump);
   }
 

@@ -57,9 +57,9 @@ function unrolledPull(
   };
   /** w = −s J⁻ᵀ z̄: the sign of −F_xᵀw goes with w. */
   const solve = (program: 'startJacobian' | undefined, length: number): void => {
-    const factor = jacobian?.refresh(program);
-    if (w === undefined || factor === undefined) return;
-    factor.solveTransposed(zCotangent, w);
+    jacobian?.refresh(program);
+    if (w === undefined || jacobian === undefined) return;
+    jacobian.solveTransposedUnrefined(zCotangent, w);
     for (let i = 0; i < w.length; i++) w[i] *= -length;
   };
   const pullIteration = ({z, delta, length}: IterationRecord): void => {

@@ -126,9 +126,9 @@ describe('integrate: several steps in one call', () => {
       taken += count;
       return count;
     };
-    PullBlocks.prototype.pull = function (...given) {
-      pulled += given[2];
-      pull.apply(this, given);
+    PullBlocks.prototype.pull = function (segment, carried) {
+      pulled += segment.to - segment.from;
+      pull.call(this, segment, carried);
     };
   });
   after(() => {
