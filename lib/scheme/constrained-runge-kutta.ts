@@ -9,7 +9,7 @@
  * this is one system of equations, and so differentiable.
  */
 import * as tf from '@tensorflow/tfjs';
-import {forces, type PhasePoint} from '../system/constraints.js';
+import type {PhasePoint} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, ofVelocities, onto, projected, rowScale, stabilized} from './constrained.js';
 import {endPlace, stageName, stageNames, stagePlace} from './implicit-runge-kutta.js';
@@ -104,7 +104,7 @@ function heldStagesAt(tableau: Tableau, places: Places, velocities: boolean): Fo
       lambda: constraints.rows(here, lambda, rowScale(at, tf.square(at.h), at.h)),
       ...(velocities
         ? {
-            ...places.rows(z, at, i, here, tf.add(v, constraints.reaction(here, mu, forces.heldPositions))),
+            ...places.rows(z, at, i, here, tf.add(v, constraints.reaction(here, mu, 'heldPositions'))),
             [ofVelocities]: tf.add(constraints.velocities(here, mu, false), tf.mul(at.regularization, mu)),
           }
         : places.rows(z, at, i, here)),

@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {derivativeAlong} from '../trace/differentials.js';
-import {forces, type Constraints, type PhasePoint, type RowScale} from '../system/constraints.js';
+import type {Constraints, PhasePoint, RowScale} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {derivativeOf, usesTrialStep, type Formulation, type StepPoint, type SystemTraits} from './scheme.js';
 
@@ -56,9 +56,9 @@ export function onto(z: Blocks, from: PhasePoint, at: StepPoint): Blocks {
   return {
     q: tf.sub(
       mass(from.q, unknownPosition.increment(from.q, z.q)),
-      constraints.reaction(here, z[ofPositions], forces.rigidPositions),
+      constraints.reaction(here, z[ofPositions], 'rigidPositions'),
     ),
-    v: tf.sub(mass(here.q, tf.sub(z.v, from.v)), constraints.reaction(here, z[ofVelocities], forces.held)),
+    v: tf.sub(mass(here.q, tf.sub(z.v, from.v)), constraints.reaction(here, z[ofVelocities], 'held')),
     [ofPositions]: tf.add(constraints.positions(here, z[ofPositions], unit), tf.mul(soft, z[ofPositions])),
     [ofVelocities]: tf.add(constraints.velocities(here, z[ofVelocities], true), tf.mul(soft, z[ofVelocities])),
   };
@@ -144,10 +144,7 @@ function gearGuptaLeimkuhler(base: Formulation): Formulation {
   const settled = (z: Blocks, at: StepPoint): StepPoint => {
     const {retract, unknownPosition} = at;
     const stabilizing = (q: tf.Tensor): tf.Tensor =>
-      tf.mul(
-        at.h,
-        constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z[ofVelocities], forces.heldPositions),
-      );
+      tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z[ofVelocities], 'heldPositions'));
     const stable = (from: tf.Tensor, increment: tf.Tensor): tf.Tensor =>
       tf.add(increment, stabilizing(retract(from, increment)));
     return {
@@ -265,7 +262,7 @@ function projectionMoves(
       const rows = {
         [inProjection.v]: tf.sub(
           at.mass(q, z[inProjection.v]),
-          constraints.reaction(end, z[inProjection.lambda], forces.rigidPositions),
+          constraints.reaction(end, z[inProjection.lambda], 'rigidPositions'),
         ),
         [inProjection.lambda]: tf.add(
           constraints.velocities(end, z[inProjection.lambda], false, closed),
@@ -277,7 +274,7 @@ function projectionMoves(
         ...rows,
         [inProjection.a]: tf.sub(
           at.mass(q, z[inProjection.a]),
-          constraints.reaction(end, z[inProjection.reaction], forces.rigidPositions),
+          constraints.reaction(end, z[inProjection.reaction], 'rigidPositions'),
         ),
         [inProjection.reaction]: tf.add(
           constraints.accelerations(end, tf.add(a, z[inProjection.a]), z[inProjection.reaction], closed),

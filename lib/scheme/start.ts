@@ -15,7 +15,7 @@ import * as tf from '@tensorflow/tfjs';
 import {derivativeAlong} from '../trace/differentials.js';
 import type {Tensors} from '../trace/differentials.js';
 import {constantTensor} from '../trace/trace.js';
-import {forces, type PhasePoint} from '../system/constraints.js';
+import type {PhasePoint} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, onto, projected, rowScale} from './constrained.js';
 import {unknownRank} from './unknown-rank.js';
@@ -222,7 +222,7 @@ function normalPart(at: StepPoint, z: Blocks, whole: string): Blocks {
       constraints.reaction(
         {q, v: velocityJacobianProduct === undefined ? normal : at.x.v, t},
         multiplier,
-        forces.heldPositions,
+        'heldPositions',
       ),
     ),
     [toNormal]: tf.addN([...rows, soft]),

@@ -10,7 +10,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {between, oneOf, refuseUnknownOptions, requireValue, type OptionSchema} from '../checks.js';
-import {forces, type PhasePoint} from '../system/constraints.js';
+import type {PhasePoint} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, rowScale} from './constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from './scheme.js';
@@ -136,18 +136,18 @@ function reaction(
   };
   const springs =
     scheme.midpoint === true
-      ? constraints.reaction(middleOfStep(), lambda, forces.springs)
+      ? constraints.reaction(middleOfStep(), lambda, 'springs')
       : blend(
           scheme.alpha,
-          () => constraints.reaction(start, constraints.springs(start), forces.springs),
-          () => constraints.reaction(end, lambda, forces.springs),
+          () => constraints.reaction(start, constraints.springs(start), 'springs'),
+          () => constraints.reaction(end, lambda, 'springs'),
         );
   // Forces that read λ go with the rigid rows; of springs they see the mean that acts.
   const seen =
     at.multiplierForce === undefined || scheme.midpoint === true || scheme.alpha === 1
       ? lambda
       : constraints.averagedMultipliers(start, lambda, scheme.alpha);
-  return tf.add(springs, constraints.reaction(where, seen, forces.rigid));
+  return tf.add(springs, constraints.reaction(where, seen, 'rigid'));
 }
 
 /** φ⁺ + Cλ⁺ = 0 and the like, in units of velocity. */

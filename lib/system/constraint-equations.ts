@@ -5,13 +5,24 @@
 import * as tf from '@tensorflow/tfjs';
 import {within} from '../trace/trace.js';
 import {coefficientsOf} from './coefficients.js';
-import {holdsPosition, isHardContact, type Constraint} from './constraint-kinds.js';
+import {holdsPosition, isHardContact, type Constraint, type ConstraintKind} from './constraint-kinds.js';
 import {Contact} from './constraint-parts/contact.js';
 import {FrictionalContact, slipTensors} from './constraint-parts/frictional.js';
 import {HeldPositions, HeldVelocities} from './constraint-parts/joints.js';
 import {ConstraintPart, gapTensor, type ConstraintContext, type ConstraintPlace} from './constraint-parts/part.js';
 import {HardUnilateral} from './constraint-parts/unilateral.js';
-import {forces, type Constraints, type ImpactMultipliers, type PhasePoint} from './constraints.js';
+import type {
+  AccelerationLevel,
+  ConstraintConditions,
+  ConstraintForces,
+  Constraints,
+  ForceSelection,
+  ImpactLevel,
+  ImpactMultipliers,
+  PhasePoint,
+  PositionLevel,
+  VelocityLevel,
+} from './constraints.js';
 import {fewestTold} from './contact-laws.js';
 import type {Equations} from './equations.js';
 
@@ -60,8 +71,22 @@ function partsOf(
   });
 }
 
+type MultiplierForce = Equations['multiplierForce'];
+
 const concatenated = (each: readonly tf.Tensor[], axis = 0): tf.Tensor =>
   each.length === 1 ? each[0] : tf.concat([...each], axis);
+
+const collected = (parts: readonly ConstraintPart[], rows: (part: ConstraintPart) => tf.Tensor): tf.Tensor =>
+  concatenated(parts.map(rows));
+
+const selects: Readonly<Record<ForceSelection, (kind: ConstraintKind) => boolean>> = {
+  all: () => true,
+  springs: ({law}) => law !== undefined,
+  rigid: ({law}) => law === undefined,
+  rigidPositions: ({of, law}) => of === 'positions' && law === undefined,
+  held: ({holds}) => holds === 'always',
+  heldPositions: holdsPosition,
+};
 
 /**
  * @param sizes rows of each constraint, see `constraintSizes`
@@ -71,57 +96,95 @@ export function constraintEquations(
   constraints: readonly Constraint[],
   sizes: readonly number[],
   context: ConstraintContext,
-  multiplierForce?: Equations['multiplierForce'],
+  multiplierForce?: MultiplierForce,
 ): Constraints {
   const parts = partsOf(constraints, sizes, context);
   const count = parts.reduce((sum, part) => sum + part.count, 0);
-  const contacts = parts.filter(part => part instanceof Contact);
-  const {motion} = context;
-  const reactionOf = (of: readonly ConstraintPart[], at: PhasePoint, lambda: tf.Tensor, read: boolean): tf.Tensor => {
-    const terms = of.map(part => part.reaction(at, lambda));
-    if (multiplierForce !== undefined && read) terms.push(multiplierForce(at, lambda));
-    return terms.length === 0 ? tf.zerosLike(at.v) : terms.reduce((sum, term) => tf.add(sum, term));
-  };
-  const collect = (rows: (part: ConstraintPart) => tf.Tensor): tf.Tensor => concatenated(parts.map(rows));
   return {
     count,
     coefficients: () => coefficientsOf(constraints, context.params),
-    reaction: (at, lambda, of) =>
-      reactionOf(
-        parts.filter(({kind}) => of === undefined || of(kind)),
-        at,
-        lambda,
-        of === undefined || of === forces.rigid,
-      ),
-    reactionAtInstant: (at, lambda) =>
-      reactionOf(
-        parts.filter(part => !(part instanceof FrictionalContact)),
-        at,
-        lambda,
-        true,
-      ),
-    rows: (at, lambda, scale, spring = at) => collect(part => part.rows(at, lambda, scale, spring)),
-    restRows: (at, displacement, lambda, scale) => collect(part => part.restRows(at, displacement, lambda, scale)),
-    degeneracyMargin: (at, lambda, scale) =>
-      parts.some(({kind}) => kind.kinked) ? collect(part => part.degeneracyMargin(at, lambda, scale)) : undefined,
-    springs: at => collect(part => part.spring(at) ?? tf.zeros([part.count])),
-    averagedMultipliers: (at, lambda, alpha) => collect(part => part.averagedMultipliers(at, lambda, alpha)),
-    positions: (at, placeholder, give) => collect(part => part.positions(at, placeholder, give)),
-    penetration: (at, h) => {
-      const each = parts.map(part => part.penetration(at, h));
-      if (each.every(depths => depths === undefined)) return undefined;
-      return concatenated(each.map((depths, i) => depths ?? tf.zeros([parts[i].count])));
-    },
-    velocities: (at, placeholder, ofVelocities, closed) =>
-      collect(part => part.velocities(at, placeholder, ofVelocities, closed)),
-    velocityJacobianProduct:
-      motion === undefined
-        ? undefined
-        : (at, w, placeholder) => collect(part => part.velocityJacobianProduct(at, w, placeholder, motion)),
-    accelerations: (at, a, placeholder, closed) => collect(part => part.accelerations(at, a, placeholder, closed)),
-    activeContacts: (at, lambda, scale) => collect(part => part.activeContacts(at, lambda, scale)),
-    accelerationLevelRows: (at, a, lambda, scale, h) =>
-      collect(part => part.accelerationLevelRows(at, a, lambda, scale, h)),
+    ...forces(parts, multiplierForce),
+    ...conditions(parts),
+    ...positionLevel(parts),
+    ...velocityLevel(parts, context.motion),
+    ...accelerationLevel(parts, multiplierForce),
+    ...impactLaw(parts, count),
+  };
+}
+
+/** @param multiplierForce undefined where it is no part of this sum */
+function reactionOf(
+  parts: readonly ConstraintPart[],
+  at: PhasePoint,
+  lambda: tf.Tensor,
+  multiplierForce: MultiplierForce,
+): tf.Tensor {
+  const terms = parts.map(part => part.reaction(at, lambda));
+  if (multiplierForce !== undefined) terms.push(multiplierForce(at, lambda));
+  return terms.length === 0 ? tf.zerosLike(at.v) : terms.reduce((sum, term) => tf.add(sum, term));
+}
+
+const forces = (parts: readonly ConstraintPart[], multiplierForce: MultiplierForce): ConstraintForces => ({
+  reaction: (at, lambda, of = 'all') =>
+    reactionOf(
+      parts.filter(({kind}) => selects[of](kind)),
+      at,
+      lambda,
+      of === 'all' || of === 'rigid' ? multiplierForce : undefined,
+    ),
+  springs: at => collected(parts, part => part.spring(at) ?? tf.zeros([part.count])),
+  averagedMultipliers: (at, lambda, alpha) => collected(parts, part => part.averagedMultipliers(at, lambda, alpha)),
+});
+
+const conditions = (parts: readonly ConstraintPart[]): ConstraintConditions => ({
+  rows: (at, lambda, scale, spring = at) => collected(parts, part => part.rows(at, lambda, scale, spring)),
+  restRows: (at, displacement, lambda, scale) =>
+    collected(parts, part => part.restRows(at, displacement, lambda, scale)),
+  degeneracyMargin: (at, lambda, scale) =>
+    parts.some(({kind}) => kind.kinked)
+      ? collected(parts, part => part.degeneracyMargin(at, lambda, scale))
+      : undefined,
+});
+
+const positionLevel = (parts: readonly ConstraintPart[]): PositionLevel => ({
+  positions: (at, placeholder, stepCompliance) =>
+    collected(parts, part => part.positions(at, placeholder, stepCompliance)),
+  penetration: (at, h) => {
+    const each = parts.map(part => part.penetration(at, h));
+    if (each.every(depths => depths === undefined)) return undefined;
+    return concatenated(each.map((depths, i) => depths ?? tf.zeros([parts[i].count])));
+  },
+});
+
+const velocityLevel = (parts: readonly ConstraintPart[], motion: ConstraintContext['motion']): VelocityLevel => ({
+  velocities: (at, placeholder, ofVelocities, closed) =>
+    collected(parts, part => part.velocities(at, placeholder, ofVelocities, closed)),
+  ...(motion === undefined
+    ? {}
+    : {
+        velocityJacobianProduct: (at, w, placeholder) =>
+          collected(parts, part => part.velocityJacobianProduct(at, w, placeholder, motion)),
+      }),
+  activeContacts: (at, lambda, scale) => collected(parts, part => part.activeContacts(at, lambda, scale)),
+});
+
+const accelerationLevel = (parts: readonly ConstraintPart[], multiplierForce: MultiplierForce): AccelerationLevel => ({
+  accelerations: (at, a, placeholder, closed) =>
+    collected(parts, part => part.accelerations(at, a, placeholder, closed)),
+  accelerationLevelRows: (at, a, lambda, scale, h) =>
+    collected(parts, part => part.accelerationLevelRows(at, a, lambda, scale, h)),
+  reactionAtInstant: (at, lambda) =>
+    reactionOf(
+      parts.filter(part => !(part instanceof FrictionalContact)),
+      at,
+      lambda,
+      multiplierForce,
+    ),
+});
+
+function impactLaw(parts: readonly ConstraintPart[], count: number): ImpactLevel {
+  const contacts = parts.filter(part => part instanceof Contact);
+  return {
     impact: (step, multipliers, scale) => {
       const rows = parts.map(part => part.impact(step, multipliers, scale));
       const all = (name: keyof ImpactMultipliers): tf.Tensor =>

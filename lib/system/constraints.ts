@@ -6,7 +6,6 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Tensors} from '../trace/differentials.js';
 import type {Coefficients} from './coefficients.js';
-import {holdsPosition, type ConstraintKind} from './constraint-kinds.js';
 
 /** A place in phase space and time. */
 export interface PhasePoint {
@@ -44,33 +43,50 @@ export interface ConstraintMotion {
   onVelocities(push: tf.Tensor): tf.Tensor;
 }
 
-/** The constraints of one system, λ in the order they were given. */
-export interface Constraints {
-  /** Numbers in λ. */
-  readonly count: number;
+/**
+ * Some of the forces of constraints, by their kinds. Force terms that read λ are part of 'all' and of 'rigid'.
+ *
+ * | selection | forces of |
+ * |---|---|
+ * | 'springs' | springs, also one-sided ones: schemes weight them like forces |
+ * | 'rigid' | everything else |
+ * | 'rigidPositions' | gaps of positions that are no springs |
+ * | 'held' | constraints that always hold |
+ * | 'heldPositions' | constraints of positions that always hold |
+ */
+export type ForceSelection = 'all' | 'springs' | 'rigid' | 'rigidPositions' | 'held' | 'heldPositions';
+
+/** Forces of constraints. λ has the constraints in the order they were given, [count]. */
+export interface ConstraintForces {
   /**
    * Gᵀλ + ψ_vᵀλ, of the shape of v.
-   * @param of selects kinds, see `forces`; default all. Force terms that read λ are part of all, and of `forces.rigid`
+   * @param of default 'all'
    */
-  reaction(at: PhasePoint, lambda: tf.Tensor, of?: (kind: ConstraintKind) => boolean): tf.Tensor;
-  /** The reaction at one instant, when contacts with friction have no force: their λ is zero. */
-  reactionAtInstant(at: PhasePoint, lambda: tf.Tensor): tf.Tensor;
+  reaction(at: PhasePoint, lambda: tf.Tensor, of?: ForceSelection): tf.Tensor;
+  /** λ of springs at a place, by their law; zero elsewhere. */
+  springs(at: PhasePoint): tf.Tensor;
+  /** λ, of springs the mean of their law at a place, with the weight 1 − α, and of λ. */
+  averagedMultipliers(at: PhasePoint, lambda: tf.Tensor, alpha: number): tf.Tensor;
+}
+
+/** The conditions of all kinds, between gaps and multipliers. */
+export interface ConstraintConditions {
   /**
    * [count], zero where the constraints hold with these multipliers.
    * @param spring where springs are met; default `at`
    */
   rows(at: PhasePoint, lambda: tf.Tensor, scale: RowScale, spring?: PhasePoint): tf.Tensor;
+  /** As `rows` at rest, in units of positions; rows that hold velocities for a displacement in place of one. */
+  restRows(at: PhasePoint, displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /**
    * [count], as lengths: the larger of gap and multiplier of kinked rows, which should not both
    * be zero; 1 elsewhere. Undefined where there are no such rows.
    */
   degeneracyMargin(at: PhasePoint, lambda: tf.Tensor, scale: RowScale): tf.Tensor | undefined;
-  /** As `rows` at rest, in units of positions; rows that hold velocities for a displacement in place of one. */
-  restRows(at: PhasePoint, displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
-  /** λ of springs at a place, by their law; zero elsewhere. */
-  springs(at: PhasePoint): tf.Tensor;
-  /** λ, of springs the mean of their law at a place, with the weight 1 − α, and of λ. */
-  averagedMultipliers(at: PhasePoint, lambda: tf.Tensor, alpha: number): tf.Tensor;
+}
+
+/** Rows of positions, which should be zero. */
+export interface PositionLevel {
   /**
    * [count], φ of rows that are held, and min(φ, 0) of hard contacts; `placeholder` elsewhere.
    * @param stepCompliance the displacement that a unit of `placeholder` gives. With it, rows of contacts, with
@@ -83,6 +99,10 @@ export interface Constraints {
    * undefined where there are no such contacts.
    */
   penetration(at: PhasePoint, h: tf.Tensor): tf.Tensor | undefined;
+}
+
+/** Derivatives of gaps in time, and held velocities. */
+export interface VelocityLevel {
   /**
    * [count], φ' of rows that are held, and of hard contacts where `closed`; ψ of held velocities where
    * `ofVelocities`; `placeholder` elsewhere.
@@ -94,14 +114,22 @@ export interface Constraints {
    * not be.
    */
   readonly velocityJacobianProduct?: (at: PhasePoint, w: tf.Tensor, placeholder: tf.Tensor) => tf.Tensor;
-  /** The rows of `velocities` for φ'' with the acceleration a. */
-  accelerations(at: PhasePoint, a: tf.Tensor, placeholder: tf.Tensor, closed: tf.Tensor): tf.Tensor;
   /** [count], true in the rows of hard contacts that push: λ > 0 and the gap 0. */
   activeContacts(at: PhasePoint, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
+}
+
+/** Second derivatives of gaps in time, and what holds at one instant. */
+export interface AccelerationLevel {
+  /** The rows of `velocities` for φ'' with the acceleration a. */
+  accelerations(at: PhasePoint, a: tf.Tensor, placeholder: tf.Tensor, closed: tf.Tensor): tf.Tensor;
   /** As `rows`, for the acceleration and multipliers at one instant: φ'' and ψ' of held rows in place of φ and ψ. */
   accelerationLevelRows(at: PhasePoint, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor;
-  /** Coefficients that may be another number in every run. */
-  coefficients(): Coefficients | undefined;
+  /** The reaction at one instant, when contacts with friction have no force: their λ is zero. */
+  reactionAtInstant(at: PhasePoint, lambda: tf.Tensor): tf.Tensor;
+}
+
+/** Laws of impact and friction over a step. */
+export interface ImpactLevel {
   /**
    * [count] each, in units of velocity: the laws of impact and friction, and where they leave positions; see
    * impact-law.ts.
@@ -112,6 +140,15 @@ export interface Constraints {
    * many; undefined elsewhere.
    */
   laws(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): tf.Tensor | undefined;
+}
+
+/** The constraints of one system, λ in the order they were given. */
+export interface Constraints
+  extends ConstraintForces, ConstraintConditions, PositionLevel, VelocityLevel, AccelerationLevel, ImpactLevel {
+  /** Numbers in λ. */
+  readonly count: number;
+  /** Coefficients that may be another number in every run. */
+  coefficients(): Coefficients | undefined;
 }
 
 /** A step from `start`, at its time, to `end`; positions move with the velocity `mean`. */
@@ -150,14 +187,3 @@ export interface ImpactMultipliers {
   /** With `ImpactStep.compressed`. */
   readonly compression?: tf.Tensor;
 }
-
-/** Some of the forces of constraints, by their kinds. */
-export const forces = {
-  /** Springs, also one-sided ones: they are weighed as forces are. */
-  springs: ({law}: ConstraintKind): boolean => law !== undefined,
-  rigid: ({law}: ConstraintKind): boolean => law === undefined,
-  /** Gaps of positions that are no springs. */
-  rigidPositions: ({of, law}: ConstraintKind): boolean => of === 'positions' && law === undefined,
-  held: ({holds}: ConstraintKind): boolean => holds === 'always',
-  heldPositions: holdsPosition,
-};
