@@ -40,13 +40,13 @@ export const actingOptions = {
 export type Acting = Options<typeof actingOptions>;
 
 /** The coordinate that a term acts on: x and x' of a state, and a force on x as one on q. */
-export interface Coordinate {
+export interface StateCoordinate {
   of(q: tf.Tensor): tf.Tensor;
   force(f: tf.Tensor, q: tf.Tensor): tf.Tensor;
 }
 
 /** @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced */
-export function coordinate({along}: Acting, owner: string): Coordinate {
+export function coordinate({along}: Acting, owner: string): StateCoordinate {
   if (along === undefined) return {of: q => q, force: (f, q) => tf.broadcastTo(f, q.shape)};
   const {values, shape} = readNumeric(along, `${owner}: along`);
   const bad = values.findIndex(value => !Number.isFinite(value));

@@ -20,7 +20,7 @@ import {joinBlocks, splitBlocks} from '../step/blocks.js';
 import type {TimeDirection} from '../step/time-direction.js';
 import {Layout} from '../step/layout.js';
 import type {System} from '../step/formulation.js';
-import type {Parameter} from '../step/traced-step.js';
+import type {TracedParameter} from '../step/traced-step.js';
 import {equationsOf, hasMassMatrix, isConstrained, partOf} from '../step/formulation.js';
 import type {UserBlock} from '../system/equations.js';
 import type {Blocks, Equations} from '../system/equations.js';
@@ -55,7 +55,7 @@ export function adjointSystem(
   system: System,
   blocks: readonly UserBlock[],
   leaves: readonly Leaf[],
-  parameters: readonly Parameter[],
+  parameters: readonly TracedParameter[],
   direction: TimeDirection,
 ): AdjointSystem {
   const own = new Layout(blocks.map(({name, shape}) => ({name, shape, partOf: partOf(system, {}, name)})));

@@ -2,7 +2,7 @@
  * Steps pulled back, as routines (lib/routine): one; or many whose rows lie in one array, of a grid or each of its own
  * length.
  */
-import type {Element, Local, MoveKernels, Callee, Routine, Value} from '../routine/routine.js';
+import type {Element, RoutineLocal, MoveKernels, Callee, Routine, Value} from '../routine/routine.js';
 import {
   add,
   and,
@@ -54,7 +54,13 @@ export interface Puller {
 }
 
 /** @param carried length of the steps whose zCotangent lies there already */
-function emitPull(b: RoutineBuilder, parts: PullOperations, row: Value, isNew: Local, carried: Local): void {
+function emitPull(
+  b: RoutineBuilder,
+  parts: PullOperations,
+  row: Value,
+  isNew: RoutineLocal,
+  carried: RoutineLocal,
+): void {
   const {h, unknown, pullStep, sum} = parts;
   if (unknown !== undefined) {
     const length = h === undefined ? 0 : element(h);

@@ -12,10 +12,10 @@ import {stepBuffers} from './record.js';
 import {TangentResidual} from './tangent-residual.js';
 
 /** One step for all directions: dx [count, state] becomes that of the step's end. */
-export type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64Array;
+export type TangentPush = (record: StepRecord, k: number, dx: Float64Array) => Float64Array;
 
 /** The result is the executable's own buffer, until the next push. */
-export function stepPush(context: StepContext, directions: Directions): Push {
+export function stepPush(context: StepContext, directions: Directions): TangentPush {
   const {count} = directions;
   const executable = context.compiled.tangent(count, context.compiled.matrices.sweepSolver(context.linear));
   loadParameters(executable, context);

@@ -6,10 +6,10 @@
 import type {Node} from './node.js';
 import {topological} from './node.js';
 import {primitiveOf} from './primitives/index.js';
-import type {Rows} from './primitives/primitive.js';
+import type {CompressedRows} from './primitives/primitive.js';
 
 /** A sparse boolean matrix by rows; columns ascend in each row. */
-export interface SparsityPattern extends Rows {
+export interface SparsityPattern extends CompressedRows {
   readonly rows: number;
   readonly columns: number;
 }
@@ -58,7 +58,7 @@ class IndexList {
 }
 
 interface Part {
-  readonly relation: 'same' | Rows;
+  readonly relation: 'same' | CompressedRows;
   readonly pattern: SparsityPattern;
 }
 

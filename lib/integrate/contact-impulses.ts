@@ -6,8 +6,8 @@
  */
 import {ConeComplementarity} from '../newton/cone-complementarity.js';
 import type {ConeContacts} from '../newton/cone-contacts.js';
-import type {ContactRows} from '../newton/contact-table.js';
-import type {Rows} from '../newton/block-diagonal.js';
+import type {ContactTableRows} from '../newton/contact-table.js';
+import type {SparseRows} from '../newton/block-diagonal.js';
 import {StiffgradError} from '../errors.js';
 import type {Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
@@ -41,10 +41,10 @@ const mostLinearizations = 8;
 
 /** Patterns of A and G, and places of their entries in the step's matrix, −1 where it has none. */
 interface Entries {
-  readonly a: Rows;
+  readonly a: SparseRows;
   readonly ofForces: Int32Array;
   readonly ofMass: Int32Array;
-  readonly g: Rows;
+  readonly g: SparseRows;
   readonly ofG: Int32Array;
 }
 
@@ -237,7 +237,7 @@ export class ContactImpulses {
       for (let i = 0; i < count; i++)
         if (laws[contactLaws.tangential * count + i] === 1)
           along.get(laws[contactLaws.coefficient * count + i])?.push(i);
-      const contacts = [...along].map(([normal, tangential]): ContactRows => ({normal, tangential}));
+      const contacts = [...along].map(([normal, tangential]): ContactTableRows => ({normal, tangential}));
       const apart = contacts.map(({normal}) => ({normal, tangential: []}));
       const both = [contacts, apart].map(all => ConeComplementarity.of({a, g, contacts: all}));
       this.made = both.every(problem => problem !== undefined) ? both : [];
@@ -289,7 +289,7 @@ function entriesOf(
   };
 }
 
-function rowsOf(columns: readonly (readonly number[])[]): Rows {
+function rowsOf(columns: readonly (readonly number[])[]): SparseRows {
   const rowPointers = new Int32Array(columns.length + 1);
   columns.forEach(({length}, row) => (rowPointers[row + 1] = rowPointers[row] + length));
   return {n: columns.length, rowPointers, columns: Int32Array.from(columns.flat())};

@@ -1,17 +1,17 @@
 /** Steps of a grid, one by one. A step that fails is taken in parts, where Newton's options say so. */
 import type {Failure, Status} from './counters.js';
-import {AttemptLoop, type Trial, type TrialStep} from './history/attempt-loop.js';
+import {AttemptLoop, type Trial, type AttemptedStep} from './history/attempt-loop.js';
 import {GridController} from './history/step-size-controller.js';
 import type {RunContext} from './run-context.js';
 import type {Stepper} from './stepper.js';
 
 /** A step whose length is the grid's has no error that would be judged. */
-const taken: TrialStep = {error: 0};
+const taken: AttemptedStep = {error: 0};
 
 export class GridStepper {
   private readonly controller: GridController;
   private readonly attempts: AttemptLoop;
-  private readonly trial: Trial<TrialStep>;
+  private readonly trial: Trial<AttemptedStep>;
 
   constructor(
     private readonly prepared: RunContext,

@@ -5,7 +5,7 @@ import {auto, constraintCoupling} from '../linear/index.js';
 import {routinesOf} from '../engine/routines.js';
 import {type CompiledFactorization, resolveJacobianUse, type NonlinearSystem} from '../newton/index.js';
 import {programCallee, VectorCallees} from '../routine/callees.js';
-import type {Element, Local, Callee, RoutineBuilder} from '../routine/routine.js';
+import type {Element, RoutineLocal, Callee, RoutineBuilder} from '../routine/routine.js';
 import {abs, div, element, greater, less, max, mul} from '../routine/routine.js';
 import type {CompiledStep, ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
@@ -188,7 +188,7 @@ export class StepSystem implements NonlinearSystem {
     const {data, z, forward} = this;
     const {state, unknown} = this.prepared.traced;
     const all = new VectorCallees(forward.vectors, () => routinesOf(forward)?.vectors);
-    const largest = (values: Float64Array, {offset, size}: Pick<Block, 'offset' | 'size'>): Local =>
+    const largest = (values: Float64Array, {offset, size}: Pick<Block, 'offset' | 'size'>): RoutineLocal =>
       b.result(all.largest(values.subarray(offset, offset + size)));
     const whole = b.result(all.largest(z));
     const h = forward.optionalBuffer('h');

@@ -6,10 +6,10 @@
  * grows. Degrees are upper bounds that cost one pass over the elements; unknowns that cannot be told
  * apart are merged into one, and those with nothing else left are eliminated at once.
  */
-import {denseLimit, type Graph} from './graph.js';
+import {denseLimit, type AdjacencyGraph} from './graph.js';
 
 /** order[k] is the vertex to eliminate at step k. */
-export function amd(graph: Graph): Int32Array {
+export function amd(graph: AdjacencyGraph): Int32Array {
   const quotient = new QuotientGraph(graph);
   while (quotient.remaining > 0) quotient.eliminate(quotient.smallest());
   return quotient.order();
@@ -45,7 +45,7 @@ class QuotientGraph {
   private readonly hash: Int32Array;
   private lowest = 0;
 
-  constructor({n, pointers, adjacent}: Graph) {
+  constructor({n, pointers, adjacent}: AdjacencyGraph) {
     this.n = n;
     this.remaining = n;
     // Lists only shrink, but a new element is written before the old ones are given up: room for one

@@ -10,10 +10,10 @@ import type {Coupling} from './operator.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 
 /** Rows of one group are one coordinate; −1 is a multiplier. */
-export type Groups = Int32Array;
+export type CoupledGroups = Int32Array;
 
 /** @param entries the places in the whole matrix's values that P keeps */
-function kept(pattern: Pattern, groups: Groups): {own: Pattern; entries: Int32Array} {
+function kept(pattern: Pattern, groups: CoupledGroups): {own: Pattern; entries: Int32Array} {
   const {n, rowPointers, columns} = pattern;
   const pointers = new Int32Array(n + 1);
   const entries: number[] = [];
@@ -43,7 +43,7 @@ function kept(pattern: Pattern, groups: Groups): {own: Pattern; entries: Int32Ar
  */
 export function constraintCoupling(
   pattern: Pattern,
-  groups: Groups,
+  groups: CoupledGroups,
   values: Float64Array,
   evaluate: () => void,
   direct: LinearSolver,

@@ -3,7 +3,7 @@
  * the entries of each column of the factor. Row k of the factor is found by walking up the tree from
  * the entries of row k of the matrix; the walks together take as long as the factor has entries.
  */
-import {inverse, type Graph} from './graph.js';
+import {inverse, type AdjacencyGraph} from './graph.js';
 
 export interface Elimination {
   /** The order, re-sorted so that children come right before their parents (a postorder). */
@@ -19,7 +19,7 @@ export interface Elimination {
 }
 
 /** Tree and counts for an order; the postorder changes neither fill nor work. */
-export function eliminate(graph: Graph, order: Int32Array): Elimination {
+export function eliminate(graph: AdjacencyGraph, order: Int32Array): Elimination {
   const parentBefore = eliminationTree(graph, order);
   const post = postorder(parentBefore);
   const sorted = post.map(k => order[k]);
@@ -36,7 +36,7 @@ export function eliminate(graph: Graph, order: Int32Array): Elimination {
 }
 
 /** Liu's algorithm with path compression. */
-function eliminationTree({n, pointers, adjacent}: Graph, order: Int32Array): Int32Array {
+function eliminationTree({n, pointers, adjacent}: AdjacencyGraph, order: Int32Array): Int32Array {
   const place = inverse(order);
   const parent = new Int32Array(n).fill(-1);
   const ancestor = new Int32Array(n).fill(-1);
@@ -87,7 +87,7 @@ function postorder(parent: Int32Array): Int32Array {
 }
 
 /** Counts the entries of each column by walking every row's subtree. */
-function columnCounts({n, pointers, adjacent}: Graph, order: Int32Array, parent: Int32Array): Int32Array {
+function columnCounts({n, pointers, adjacent}: AdjacencyGraph, order: Int32Array, parent: Int32Array): Int32Array {
   const place = inverse(order);
   const counts = new Int32Array(n);
   const visited = new Int32Array(n).fill(-1);

@@ -6,7 +6,7 @@ import {transpose} from './pattern.js';
 import type {Pattern} from './solver.js';
 
 /** Neighbours of vertex i: adjacent[pointers[i]] … adjacent[pointers[i + 1] − 1]; never i itself. */
-export interface Graph {
+export interface AdjacencyGraph {
   readonly n: number;
   readonly pointers: Int32Array;
   readonly adjacent: Int32Array;
@@ -19,7 +19,7 @@ export interface Graph {
 export const denseLimit = (n: number): number => Math.max(16, 10 * Math.sqrt(n));
 
 /** The graph of A + Aᵀ, neighbours ascending. */
-export function symmetricGraph(pattern: Pattern): Graph {
+export function symmetricGraph(pattern: Pattern): AdjacencyGraph {
   const {n, rowPointers, columns} = pattern;
   const {columnPointers, rows} = transpose(pattern);
   const pointers = new Int32Array(n + 1);

@@ -6,10 +6,10 @@
  * definite and the constraints independent, no pivot is then zero in exact arithmetic, up to accidents.
  */
 import {ordering, type OrderingName} from './ordering.js';
-import {inverse, type Graph} from './graph.js';
+import {inverse, type AdjacencyGraph} from './graph.js';
 import type {Pattern} from './solver.js';
 
-export function pairedOrdering(pattern: Pattern, graph: Graph, name: OrderingName): Int32Array {
+export function pairedOrdering(pattern: Pattern, graph: AdjacencyGraph, name: OrderingName): Int32Array {
   if (pattern.deferredPivots !== undefined && pattern.deferredPivots.length > 0)
     return weakLast(graph, pattern.deferredPivots, name);
   const bare = rowsWithoutDiagonal(pattern);
@@ -35,7 +35,7 @@ export function pairedOrdering(pattern: Pattern, graph: Graph, name: OrderingNam
  * bodies can move, and a velocity across a contact is no partner of its row. The strong rows are ordered as if the weak
  * ones were gone: each joins its neighbours to each other.
  */
-function weakLast(graph: Graph, weak: Int32Array, name: OrderingName): Int32Array {
+function weakLast(graph: AdjacencyGraph, weak: Int32Array, name: OrderingName): Int32Array {
   const {n, pointers, adjacent} = graph;
   const isWeak = new Uint8Array(n);
   for (const i of weak) isWeak[i] = 1;
@@ -85,7 +85,7 @@ function rowsWithoutDiagonal({n, rowPointers, columns}: Pattern): number[] {
 }
 
 /** A largest matching of the bare rows with other rows, by augmenting paths (breadth first). */
-function match({n, pointers, adjacent}: Graph, bare: readonly number[]): Int32Array {
+function match({n, pointers, adjacent}: AdjacencyGraph, bare: readonly number[]): Int32Array {
   const partner = new Int32Array(n).fill(-1);
   const isBare = new Uint8Array(n);
   for (const i of bare) isBare[i] = 1;
@@ -119,7 +119,7 @@ function match({n, pointers, adjacent}: Graph, bare: readonly number[]): Int32Ar
 }
 
 /** The graph of the groups: neighbours where any members are. */
-function compress(graph: Graph, group: Int32Array, members: readonly number[][]): Graph {
+function compress(graph: AdjacencyGraph, group: Int32Array, members: readonly number[][]): AdjacencyGraph {
   const n = members.length;
   const pointers = new Int32Array(n + 1);
   const adjacent: number[] = [];

@@ -1,5 +1,5 @@
 /** A factor of supernodal-ldu.ts: its blocks with their exchanges, and the record of its pivots. */
-import type {Blocks} from './panels.js';
+import type {PanelBlocks} from './panels.js';
 import {ZERO_PIVOT} from './singularity.js';
 import {EPSILON} from './solver.js';
 import type {Supernodes} from './supernodes.js';
@@ -57,7 +57,7 @@ export class LduBlocks {
   exchangedCount = 0;
 
   constructor(
-    readonly blocks: Blocks,
+    readonly blocks: PanelBlocks,
     {first, count}: Supernodes,
   ) {
     this.swaps = new Int32Array(first[count]);

@@ -1,17 +1,17 @@
 /** The orders a symmetric permutation can take, by name. */
 import {amd} from './amd.js';
-import type {Graph} from './graph.js';
+import type {AdjacencyGraph} from './graph.js';
 import {reverseCuthillMcKee} from './rcm.js';
 
 /** 'amd': low fill, for sparse factors. 'rcm': small bandwidth. 'natural': as given. */
 export type OrderingName = 'amd' | 'rcm' | 'natural';
 
-export function ordering(graph: Graph, name: OrderingName): Int32Array {
+export function ordering(graph: AdjacencyGraph, name: OrderingName): Int32Array {
   if (name === 'amd') return amd(graph);
   if (name === 'rcm') return reverseCuthillMcKee(graph);
   return Int32Array.from({length: graph.n}, (_, i) => i);
 }
 
 export {amd} from './amd.js';
-export {inverse, symmetricGraph, type Graph} from './graph.js';
+export {inverse, symmetricGraph, type AdjacencyGraph} from './graph.js';
 export {bandwidth, reverseCuthillMcKee} from './rcm.js';

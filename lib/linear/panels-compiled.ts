@@ -4,7 +4,7 @@
  * asked for: a copy costs less than one of the two sweeps of a solve, and all factors give the same bits
  * wherever they were.
  */
-import {type Blocks, packedDepth, type Panel, type PanelKernels} from './panels.js';
+import {type PanelBlocks, packedDepth, type Panel, type PanelKernels} from './panels.js';
 import {supernodalKernels, tileColumns, type SupernodalKernels} from './supernodal-kernels.js';
 import type {Supernodes} from './supernodes.js';
 
@@ -16,7 +16,7 @@ const pageBytes = 65536;
 /** Addresses are compared as signed numbers. */
 const largestMemory = 2 ** 31;
 
-class Tenant implements Blocks {
+class Tenant implements PanelBlocks {
   /** The numbers as they were when another factor took their place. */
   outside: Float64Array | undefined;
   /** The numbers inside are newer than those outside. */

@@ -2,10 +2,10 @@
  * panels.ts as plain loops, for where WebAssembly is not allowed. Each number is made by the
  * operations of supernodal-kernels.ts and supernodal-solves.ts in their order.
  */
-import {type Blocks, packedDepth, type Panel, type PanelKernels} from './panels.js';
+import {type PanelBlocks, packedDepth, type Panel, type PanelKernels} from './panels.js';
 import type {Supernodes} from './supernodes.js';
 
-interface Numbers extends Blocks {
+interface Numbers extends PanelBlocks {
   readonly numbers: Float64Array;
 }
 

@@ -9,7 +9,7 @@
  */
 
 /** The blocks of one factor, as the kernels keep them. */
-export interface Blocks {
+export interface PanelBlocks {
   /** Doubles it takes to keep them. */
   readonly size: number;
 }
@@ -32,11 +32,11 @@ export interface PanelKernels {
   readonly x: Float64Array;
   /** For `divide` and `bounded`: up to four columns' unit triangle without its diagonal, by rows, then 1/D. */
   readonly triangle: Float64Array;
-  createBlocks(): Blocks;
+  createBlocks(): PanelBlocks;
   /** Makes `numbers` those of this factor, all zeros. */
-  clear(blocks: Blocks): Float64Array;
+  clear(blocks: PanelBlocks): Float64Array;
   /** Makes `numbers` those of this factor. */
-  enter(blocks: Blocks): void;
+  enter(blocks: PanelBlocks): void;
   /** Block s is what updates go to. */
   place(s: number): void;
   /**

@@ -3,10 +3,10 @@
  * numbers and the matrix a small band (Cuthill & McKee 1969; reversed by George 1971, which never
  * enlarges the profile). The far end is George and Liu's pseudo-peripheral vertex (1979).
  */
-import type {Graph} from './graph.js';
+import type {AdjacencyGraph} from './graph.js';
 
 /** order[k] is the vertex numbered k. */
-export function reverseCuthillMcKee(graph: Graph): Int32Array {
+export function reverseCuthillMcKee(graph: AdjacencyGraph): Int32Array {
   const {n, pointers} = graph;
   const order = new Int32Array(n);
   const level = new Int32Array(n).fill(-1);
@@ -24,7 +24,7 @@ export function reverseCuthillMcKee(graph: Graph): Int32Array {
 }
 
 /** Moves to the least connected vertex of the last level for as long as that makes the levels more. */
-function farEnd(graph: Graph, seed: number, level: Int32Array, queue: Int32Array): number {
+function farEnd(graph: AdjacencyGraph, seed: number, level: Int32Array, queue: Int32Array): number {
   const {pointers} = graph;
   let vertex = seed;
   let depth = -1;
@@ -44,7 +44,7 @@ function farEnd(graph: Graph, seed: number, level: Int32Array, queue: Int32Array
 }
 
 /** Breadth-first levels from a vertex; returns how many vertices were reached, listed in `queue`. */
-function levels({pointers, adjacent}: Graph, start: number, level: Int32Array, queue: Int32Array): number {
+function levels({pointers, adjacent}: AdjacencyGraph, start: number, level: Int32Array, queue: Int32Array): number {
   let count = 1;
   queue[0] = start;
   level[start] = 0;
@@ -62,7 +62,7 @@ function levels({pointers, adjacent}: Graph, start: number, level: Int32Array, q
 
 /** Cuthill and McKee's numbering of one component: the new neighbours of each vertex by rising degree. */
 function numberFrom(
-  {pointers, adjacent}: Graph,
+  {pointers, adjacent}: AdjacencyGraph,
   start: number,
   order: Int32Array,
   first: number,
@@ -88,7 +88,7 @@ function numberFrom(
 }
 
 /** max |place(i) − place(j)| over the edges: the half bandwidth of the permuted matrix. */
-export function bandwidth({n, pointers, adjacent}: Graph, place?: Int32Array): number {
+export function bandwidth({n, pointers, adjacent}: AdjacencyGraph, place?: Int32Array): number {
   let widest = 0;
   for (let i = 0; i < n; i++) {
     for (let p = pointers[i]; p < pointers[i + 1]; p++) {

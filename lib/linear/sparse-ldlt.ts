@@ -10,7 +10,7 @@
  */
 import {StiffgradError} from '../errors.js';
 import {FactorAnalysis} from './analysis.js';
-import type {Blocks} from './panels.js';
+import type {PanelBlocks} from './panels.js';
 import {structurallySymmetric} from './pattern.js';
 import {PROBED} from './refinement.js';
 import {withRecipe} from './recipe.js';
@@ -94,7 +94,7 @@ class Symbolic extends SupernodalAnalysis<SupernodalLdlt> {
   }
 }
 
-export class SparseLdltFactor extends SupernodalFactor<Blocks> {
+export class SparseLdltFactor extends SupernodalFactor<PanelBlocks> {
   readonly kind = 'ldlt';
   private negative = 0;
   private enlarged = 0;

@@ -11,7 +11,7 @@ import {refuseUnknownName, refuseUnknownOptions, text} from '../checks.js';
 import {FactorAnalysis, type Learned} from './analysis.js';
 import {GeneralFactor} from './direct.js';
 import {eliminate} from './elimination.js';
-import {denseLimit, symmetricGraph, type Graph} from './graph.js';
+import {denseLimit, symmetricGraph, type AdjacencyGraph} from './graph.js';
 import {pairedOrdering} from './kkt-ordering.js';
 import {follow, KEEP_THRESHOLD, plan, planSolve, planSolveTransposed, type LuNumbers, type LuPlan} from './lu-plan.js';
 import {ordering} from './ordering.js';
@@ -77,7 +77,7 @@ function columnOrder(
 }
 
 /** The graph of AᵀA: columns that share a row. Dense rows are left out, as in COLAMD. */
-function columnGraph(pattern: Pattern): Graph {
+function columnGraph(pattern: Pattern): AdjacencyGraph {
   const {n, rowPointers, columns} = pattern;
   const {columnPointers, rows} = transpose(pattern);
   const dense = denseLimit(n);

@@ -1,10 +1,10 @@
 /** L D Lᵀ over supernodes, every pivot on the diagonal. */
-import type {Blocks, PanelKernels} from './panels.js';
+import type {PanelBlocks, PanelKernels} from './panels.js';
 import {Pivots, type PivotRule} from './pivots.js';
 import {Supernodal} from './supernodal.js';
 import type {Supernodes} from './supernodes.js';
 
-export class SupernodalLdlt extends Supernodal<Blocks> {
+export class SupernodalLdlt extends Supernodal<PanelBlocks> {
   /** The pivots of the last factorization. */
   readonly pivots = new Pivots();
   private scale: Float64Array = new Float64Array(0);
@@ -15,11 +15,11 @@ export class SupernodalLdlt extends Supernodal<Blocks> {
     super(nodes, kernels, true);
   }
 
-  createBlocks(): Blocks {
+  createBlocks(): PanelBlocks {
     return this.kernels.createBlocks();
   }
 
-  clear(blocks: Blocks): Float64Array {
+  clear(blocks: PanelBlocks): Float64Array {
     return this.kernels.clear(blocks);
   }
 
@@ -27,13 +27,13 @@ export class SupernodalLdlt extends Supernodal<Blocks> {
    * Factors what was written into the cleared blocks. `scale[k]` is the natural size of pivot k and `floor` the
    * share of it that a pivot needs. False when the rule made it give up.
    */
-  factor(blocks: Blocks, scale: Float64Array, rule: PivotRule, floor: number): boolean {
+  factor(blocks: PanelBlocks, scale: Float64Array, rule: PivotRule, floor: number): boolean {
     [this.scale, this.rule, this.floor] = [scale, rule, floor];
     this.pivots.begin();
     return this.factorBlocks(blocks, blocks);
   }
 
-  protected factorColumns(_: Blocks, s: number, c: number, columns: number): boolean {
+  protected factorColumns(_: PanelBlocks, s: number, c: number, columns: number): boolean {
     const {first, rowPointers, blocks: starts} = this.nodes;
     const width = first[s + 1] - first[s];
     const below = rowPointers[s + 1] - rowPointers[s] - c - columns;
@@ -68,7 +68,7 @@ export class SupernodalLdlt extends Supernodal<Blocks> {
     return true;
   }
 
-  solve(blocks: Blocks, _: boolean): void {
+  solve(blocks: PanelBlocks, _: boolean): void {
     const {count} = this.nodes;
     this.kernels.enter(blocks);
     this.kernels.forward(0, 0, count);

@@ -4,7 +4,7 @@
  * operations are updates by tiles. L D Lᵀ (supernodal-ldlt.ts) keeps the blocks of L, an L D U (supernodal-ldu.ts)
  * those of L and of Uᵀ, each updated by the other. The inner loops are the kernels' of panels.ts.
  */
-import {divided, type Blocks, type PanelKernels} from './panels.js';
+import {divided, type PanelBlocks, type PanelKernels} from './panels.js';
 import type {Supernodes} from './supernodes.js';
 
 /** Columns of a block factored before the rest of it is updated. */
@@ -33,7 +33,7 @@ export abstract class Supernodal<F> {
   protected abstract factorColumns(factor: F, s: number, c: number, columns: number): boolean;
 
   /** Factors what was written into the cleared blocks. False where it was given up. */
-  protected factorBlocks(factor: F, blocks: Blocks): boolean {
+  protected factorBlocks(factor: F, blocks: PanelBlocks): boolean {
     const {nodes, kernels} = this;
     kernels.enter(blocks);
     for (let s = 0; s < nodes.count; s++) {

@@ -4,7 +4,7 @@
  * their parent at the price of a few stored zeros (Ashcraft & Grimes 1989). All of it is found once from
  * the pattern; the numeric factorization only follows the lists made here.
  */
-import {inverse, type Graph} from './graph.js';
+import {inverse, type AdjacencyGraph} from './graph.js';
 import type {Elimination} from './elimination.js';
 
 export interface Supernodes {
@@ -42,7 +42,7 @@ const RELAXATION = [
   {columns: Infinity, zeros: 0.05},
 ] as const;
 
-export function supernodes(graph: Graph, elimination: Elimination): Supernodes {
+export function supernodes(graph: AdjacencyGraph, elimination: Elimination): Supernodes {
   const first = partition(elimination);
   const {rowPointers, rows} = rowStructure(graph, elimination, first);
   const count = first.length - 1;
@@ -113,7 +113,7 @@ function mergeable(starts: number[], zeros: number[], end: number, parent: Int32
 
 /** Rows of a supernode: those of the matrix in its columns, and the rows below of its children. */
 function rowStructure(
-  {n, pointers, adjacent}: Graph,
+  {n, pointers, adjacent}: AdjacencyGraph,
   {order, parent}: Elimination,
   first: Int32Array,
 ): {rowPointers: Int32Array; rows: Int32Array} {

@@ -4,7 +4,7 @@
  */
 
 /** The pattern of a matrix by compressed rows. */
-export interface Rows {
+export interface SparseRows {
   readonly n: number;
   readonly rowPointers: Int32Array;
   readonly columns: Int32Array;
@@ -31,13 +31,13 @@ export class BlockDiagonal {
   private readonly square: Float64Array;
 
   /** The block diagonal of a pattern; undefined if a group is too large. */
-  static of(pattern: Rows): BlockDiagonal | undefined {
+  static of(pattern: SparseRows): BlockDiagonal | undefined {
     const groups = coupled(pattern);
     return groups.some(({length}) => length > mostCoupled) ? undefined : new BlockDiagonal(pattern, groups);
   }
 
   private constructor(
-    readonly pattern: Rows,
+    readonly pattern: SparseRows,
     groups: readonly (readonly number[])[],
   ) {
     const {n, rowPointers, columns} = pattern;
@@ -121,7 +121,7 @@ export class BlockDiagonal {
 }
 
 /** Unknowns that are coupled directly or through others. */
-function coupled({n, rowPointers, columns}: Rows): number[][] {
+function coupled({n, rowPointers, columns}: SparseRows): number[][] {
   const root = Int32Array.from({length: n}, (_, i) => i);
   const find = (i: number): number => {
     let k = i;

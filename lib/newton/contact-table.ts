@@ -3,10 +3,10 @@
  * unknowns that they move, with A⁻¹Gᵀ and G A⁻¹Gᵀ. Blocks of a contact have room for three rows, so that those of
  * contact i begin at 3i and 9i.
  */
-import type {BlockDiagonal, Rows} from './block-diagonal.js';
+import type {BlockDiagonal, SparseRows} from './block-diagonal.js';
 
 /** The rows of one contact among those of G: two tangential ones in space, one in the plane. */
-export interface ContactRows {
+export interface ContactTableRows {
   readonly normal: number;
   readonly tangential: readonly number[];
 }
@@ -14,10 +14,10 @@ export interface ContactRows {
 /** What stays as it is while numbers change. */
 export interface ConeStructure {
   /** The pattern of A. */
-  readonly a: Rows;
+  readonly a: SparseRows;
   /** The pattern of G, [rows, n]. */
-  readonly g: Rows;
-  readonly contacts: readonly ContactRows[];
+  readonly g: SparseRows;
+  readonly contacts: readonly ContactTableRows[];
 }
 
 export class ContactTable {

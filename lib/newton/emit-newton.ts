@@ -12,7 +12,7 @@
  *     else if the factor may be kept: Δ ← Δ'
  *     else: factor the Jacobian, solve J Δ = R
  */
-import type {Condition, Local, Callee, RoutineBuilder, Value, Variable} from '../routine/routine.js';
+import type {Condition, RoutineLocal, Callee, RoutineBuilder, Value, Variable} from '../routine/routine.js';
 import {
   add,
   and,
@@ -159,24 +159,24 @@ export interface NewtonOperations {
 
 /** Emits the iteration into a routine. */
 export class NewtonEmitter {
-  private readonly status: Local;
-  private readonly iteration: Local;
-  private readonly isFirst: Local;
-  private readonly accepted: Local;
-  private readonly normCount: Local;
+  private readonly status: RoutineLocal;
+  private readonly iteration: RoutineLocal;
+  private readonly isFirst: RoutineLocal;
+  private readonly accepted: RoutineLocal;
+  private readonly normCount: RoutineLocal;
   /** ‖R‖₂ of the present residual; in the frame if JavaScript functions read it or change it. */
   private readonly residualNorm: Variable;
   /** Every iteration factors the Jacobian at its start. */
   private readonly alwaysRefactors: boolean;
   /** Flags: the factor is that of the Jacobian at the present z; `delta` already is the next iteration's correction. */
-  private readonly flags = {} as {fresh?: Local; deltaReady?: Local};
+  private readonly flags = {} as {fresh?: RoutineLocal; deltaReady?: RoutineLocal};
   /** s of the step taken: the line search's, or 1. */
   private readonly stepLength: Value;
   /** Sizes of the correction and of the next one in units of the tolerances, their ratio, and the ratio before. */
-  private readonly deltaSize: Local;
-  private readonly nextSize: Local;
-  private readonly rate: Local;
-  private readonly previousRate: Local;
+  private readonly deltaSize: RoutineLocal;
+  private readonly nextSize: RoutineLocal;
+  private readonly rate: RoutineLocal;
+  private readonly previousRate: RoutineLocal;
   private readonly slots: {readonly [place in keyof typeof frameSlots]: Variable};
 
   constructor(
@@ -304,7 +304,7 @@ export class NewtonEmitter {
     const {damped, truncated, iterationLimit, observed} = settings;
     const isLast: Condition = truncated ? atLeast(iteration, iterationLimit) : false;
     if (damped) {
-      b.call(operations.lineSearch, [isFirst, asFlag(isLast)], this.stepLength as Local);
+      b.call(operations.lineSearch, [isFirst, asFlag(isLast)], this.stepLength as RoutineLocal);
     } else {
       b.call(operations.saveAndStep);
       b.unless(isLast, () => this.evaluateResidual());
@@ -476,7 +476,7 @@ export class NewtonEmitter {
     this.factorJacobian(0);
     b.call(operations.solveDelta);
     b.increment(slots.iterations);
-    if (settings.damped) b.call(operations.lineSearch, [0, 1], this.stepLength as Local);
+    if (settings.damped) b.call(operations.lineSearch, [0, 1], this.stepLength as RoutineLocal);
     else b.call(operations.saveAndStep);
     b.call(operations.observe, [0, this.stepLength]);
   }

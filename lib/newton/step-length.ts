@@ -7,7 +7,7 @@ import {positive, refuseUnknownOptions} from '../checks.js';
 import {withRecipe} from '../linear/recipe.js';
 
 /** ½‖F‖² at z − sΔ, Infinity where it is not finite; leaves z and the residual there. */
-export type Trial = (s: number) => number;
+export type StepLengthTrial = (s: number) => number;
 
 /** Strategy for the length of a step; made by `full`, `subSteps` or `backtracking`. */
 export interface StepLength {
@@ -24,7 +24,7 @@ export interface StepLength {
    * @param smallest the s below which z does not change
    * @returns s > 0, or 0 where no step lowers the merit
    */
-  choose(trial: Trial, start: number, size: number, scale: number, smallest: number): number;
+  choose(trial: StepLengthTrial, start: number, size: number, scale: number, smallest: number): number;
 }
 
 /** The whole correction. */

@@ -11,7 +11,7 @@ import type {Local as WasmLocal} from '../wasm/assembler.js';
 import type {Push} from '../wasm/writer.js';
 
 /** A variable of a routine. */
-export interface Local {
+export interface RoutineLocal {
   readonly kind: 'local';
   readonly slot: number;
 }
@@ -30,7 +30,7 @@ export type ComparisonOperation = 'lt' | 'le' | 'eq' | 'ne';
 /** A double. */
 export type Value =
   | number
-  | Local
+  | RoutineLocal
   | Element
   | {readonly kind: 'unary'; readonly operation: UnaryOperation; readonly a: Value}
   | {readonly kind: 'binary'; readonly operation: BinaryOperation; readonly a: Value; readonly b: Value}
@@ -44,7 +44,7 @@ export type Condition =
   | {readonly kind: 'not'; readonly a: Condition};
 
 /** A variable or an element that can be set. */
-export type Variable = Local | Element;
+export type Variable = RoutineLocal | Element;
 
 /** A function that routines call: a compiled program, a kernel on arrays, or one of JavaScript's. */
 export interface Callee {
@@ -144,13 +144,13 @@ export class RoutineBuilder {
   }
 
   /** The parameter of this number. */
-  parameter(index: number): Local {
+  parameter(index: number): RoutineLocal {
     return {kind: 'local', slot: index};
   }
 
   /** A new variable; without a value it is undefined at first. */
-  local(value?: Value): Local {
-    const local: Local = {kind: 'local', slot: this.locals++};
+  local(value?: Value): RoutineLocal {
+    const local: RoutineLocal = {kind: 'local', slot: this.locals++};
     if (value !== undefined) this.set(local, value);
     return local;
   }
@@ -169,7 +169,7 @@ export class RoutineBuilder {
   }
 
   /** A new variable that takes what the part returns. */
-  result(part: Callee, ...given: readonly Value[]): Local {
+  result(part: Callee, ...given: readonly Value[]): RoutineLocal {
     const local = this.local();
     this.call(part, given, local);
     return local;

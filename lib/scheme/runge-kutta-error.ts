@@ -31,7 +31,7 @@ export function lastStages(tableau: Tableau, order: number): Formulation['error'
   };
 }
 
-export interface Filtered {
+export interface FilteredError {
   /** e₀ */
   readonly start: number;
   /** eᵢ */
@@ -39,7 +39,7 @@ export interface Filtered {
   readonly gamma: number;
 }
 
-export function filtered(tableau: Tableau, {start, stages, gamma}: Filtered, order: number): Formulation['error'] {
+export function filtered(tableau: Tableau, {start, stages, gamma}: FilteredError, order: number): Formulation['error'] {
   return {
     order,
     estimate: (z, at, shift) => {

@@ -8,7 +8,7 @@ import {heldEnd, heldStages} from './constrained-runge-kutta.js';
 import {heldAlgebraic} from './algebraic-end.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';
 import {byIncrements, bySlopes, collocationWeights} from './runge-kutta-dense.js';
-import type {Filtered} from './runge-kutta-error.js';
+import type {FilteredError} from './runge-kutta-error.js';
 import {filtered} from './runge-kutta-error.js';
 import {extrapolateAccelerations, extrapolateIncrements} from './runge-kutta-guess.js';
 import type {Scheme} from './scheme.js';
@@ -43,7 +43,7 @@ export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme 
 }
 
 /** Third order, of RADAU5 (Hairer & Wanner, Solving ODEs II, §IV.8): γ₀ is the real eigenvalue of A. */
-const radauEstimate = ((): Filtered => {
+const radauEstimate = ((): FilteredError => {
   const gamma = (6 + Math.cbrt(81) - Math.cbrt(9)) / 30;
   const r = Math.sqrt(6);
   return {gamma, start: gamma, stages: [-13 - 7 * r, -13 + 7 * r, -1].map(e => (gamma * e) / 3)};

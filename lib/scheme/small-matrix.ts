@@ -1,8 +1,8 @@
 /** Dense matrices of a few rows, for the coefficients of methods: solved once, when a scheme is made. */
-export type Rows = readonly (readonly number[])[];
+export type SmallMatrix = readonly (readonly number[])[];
 
 /** X with A X = B, by Gauss's elimination with partial pivoting. */
-export function solved(a: Rows, b: Rows): number[][] {
+export function solved(a: SmallMatrix, b: SmallMatrix): number[][] {
   const n = a.length;
   const rows = a.map((row, i) => [...row, ...b[i]]);
   for (let k = 0; k < n; k++) {
@@ -27,5 +27,5 @@ export function solved(a: Rows, b: Rows): number[][] {
 export const identity = (n: number): number[][] =>
   Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j) => (i === j ? 1 : 0)));
 
-export const times = (a: Rows, x: readonly number[]): number[] =>
+export const times = (a: SmallMatrix, x: readonly number[]): number[] =>
   a.map(row => row.reduce((sum, value, j) => sum + value * x[j], 0));

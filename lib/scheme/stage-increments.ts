@@ -9,14 +9,14 @@ import type {StepPoint} from './scheme.js';
 import type {Tableau} from './tableau.js';
 import {sum, twice} from './tableau.js';
 
-export interface Increments {
+export interface StageIncrements {
   /** y, or q and v. */
   readonly blocks: readonly string[];
   /** The increment of a block in implicit stage i. */
   of(block: string, i: number): tf.Tensor;
 }
 
-export function stageIncrements(tableau: Tableau, z: Blocks, at: StepPoint): Increments {
+export function stageIncrements(tableau: Tableau, z: Blocks, at: StepPoint): StageIncrements {
   if (at.kind === 'ode') return {blocks: ['y'], of: (_, i) => z[stageName('y', i)]};
   const {a, c} = tableau;
   const {x, h} = at;
@@ -32,7 +32,7 @@ export function stageIncrements(tableau: Tableau, z: Blocks, at: StepPoint): Inc
 
 /** Σ wᵢ(Xᵢ − x) of a block; weights are numbers or scalars, undefined ones zero. */
 export function weightedIncrements(
-  increments: Increments,
+  increments: StageIncrements,
   block: string,
   weights: readonly (number | tf.Tensor | undefined)[],
 ): tf.Tensor {

@@ -7,7 +7,7 @@ import type {Gradient} from '../adjoint/gradient.js';
 import type {Done} from './ensemble.js';
 import {named, operation, packCotangents, seriesTensors, sources} from './operation.js';
 import type {PreparedRun} from './prepare.js';
-import type {RunCotangents} from './series.js';
+import type {SeriesCotangents} from './series.js';
 import {seriesOf} from './series.js';
 
 /** A tensor, and where its gradients stand among the members'. */
@@ -38,7 +38,7 @@ function total({tensor, parts}: Shared, gradients: readonly Gradient[]): tf.Tens
 export function batchOnTape(
   members: readonly PreparedRun[],
   done: readonly Done[],
-  pull: (cotangents: (RunCotangents | undefined)[]) => Gradient[],
+  pull: (cotangents: (SeriesCotangents | undefined)[]) => Gradient[],
 ): {[name: string]: tf.Tensor}[] {
   const shared = sharedSources(members);
   const series = (i: number): tf.Tensor[] => seriesTensors(members[i], done[i].run.times.length, done[i].matrix);

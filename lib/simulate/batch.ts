@@ -21,7 +21,7 @@ import {savedCount} from '../integrate/history/plan.js';
 import type {PreparedBatch, PreparedBatchOptions} from './batch-kinds.js';
 import {prepareBatch} from './prepared-batch.js';
 import {requireSavedMemory} from '../integrate/memory.js';
-import type {RunCotangents} from './series.js';
+import type {SeriesCotangents} from './series.js';
 import {seriesOf} from './series.js';
 import type {Values} from './simulate.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
@@ -295,7 +295,7 @@ function packed(
   {members}: Ensemble,
   done: readonly Done[],
   cotangents: readonly (Cotangent | undefined)[],
-): (RunCotangents | undefined)[] {
+): (SeriesCotangents | undefined)[] {
   if (cotangents.length !== members.length) {
     throw new OptionError(
       'bad-cotangent',

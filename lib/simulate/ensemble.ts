@@ -15,7 +15,7 @@ import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import type {Directions} from '../adjoint/directions.js';
-import type {RunCotangents} from './series.js';
+import type {SeriesCotangents} from './series.js';
 import {pullSeries, runAndPush, seriesValues} from './series.js';
 import {parallelism} from '../builtin.js';
 import {canStart, canWait} from './workers/channel.js';
@@ -133,11 +133,11 @@ export class Ensemble {
   }
 
   /** The gradient of each member for its cotangents; undefined is zero. */
-  pull(cotangents: readonly (RunCotangents | undefined)[]): Gradient[] {
+  pull(cotangents: readonly (SeriesCotangents | undefined)[]): Gradient[] {
     const gradients = this.zeros();
     const asked = members(cotangents);
     if (this.task === undefined || !this.canSend || !canWait || asked.length < 2 || !this.usedThreads) {
-      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as RunCotangents);
+      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as SeriesCotangents);
       return gradients;
     }
     const phase = new PhaseOf(this.pulling(this.task, asked, cotangents), true);
@@ -146,12 +146,12 @@ export class Ensemble {
     return fill(gradients, phase.outcomes);
   }
 
-  async pullAsync(cotangents: readonly (RunCotangents | undefined)[]): Promise<Gradient[]> {
+  async pullAsync(cotangents: readonly (SeriesCotangents | undefined)[]): Promise<Gradient[]> {
     throwIfAborted(this.signal);
     const gradients = this.zeros();
     const asked = members(cotangents);
     if (!this.canSend || !this.usedThreads) {
-      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as RunCotangents);
+      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as SeriesCotangents);
       return gradients;
     }
     const phase = new PhaseOf(this.pulling(this.task as Task, asked, cotangents), false);
@@ -213,7 +213,7 @@ export class Ensemble {
     }
   }
 
-  private pullHere(i: number, {series, happened}: RunCotangents): Gradient {
+  private pullHere(i: number, {series, happened}: SeriesCotangents): Gradient {
     const prepared = this.members[i];
     try {
       const {run: path} = this.done[i] as Done;
@@ -305,7 +305,7 @@ export class Ensemble {
   private pulling(
     task: Task,
     asked: readonly number[],
-    cotangents: readonly (RunCotangents | undefined)[],
+    cotangents: readonly (SeriesCotangents | undefined)[],
   ): Work<Gradient> {
     const {members: all, done} = this;
     const keepPath = (i: number, kept: Run['tape']): void => {
@@ -329,7 +329,7 @@ export class Ensemble {
             start: startOf(all[i], task),
             path,
             // Runs with events are not sent.
-            cotangents: (cotangents[i] as RunCotangents).series,
+            cotangents: (cotangents[i] as SeriesCotangents).series,
           },
           transfer: memoryOf(path.tape),
         };
@@ -340,7 +340,7 @@ export class Ensemble {
         keepPath(i, deserializeRunTape(reply.kept, result.completed, all[i].adjoint));
         return {answer: reply.gradient};
       },
-      here: i => this.pullHere(i, cotangents[i] as RunCotangents),
+      here: i => this.pullHere(i, cotangents[i] as SeriesCotangents),
       fails: () => false,
     };
   }

@@ -15,7 +15,7 @@ import {KeyedCache, programKey} from '../graph/key.js';
 import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
 import {tangentsAlong} from '../step/programs.js';
-import type {Parameter} from '../step/traced-step.js';
+import type {TracedParameter} from '../step/traced-step.js';
 import type {Bivariant, Params} from '../system/params.js';
 import {typedTree} from '../system/params.js';
 import {immediate, trace, within} from '../trace/trace.js';
@@ -61,7 +61,7 @@ const kept = new KeyedCache<Map<number, LossPrograms>>(keptLosses);
 
 export class TracedLoss {
   /** The run's, and those that the loss alone captures. */
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly TracedParameter[];
   private readonly blocks: ReturnType<typeof seriesOf>['blocks'];
   private readonly width: number;
   private readonly value: Node;

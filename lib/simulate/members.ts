@@ -15,7 +15,7 @@ import {compileStep} from '../step/compiled.js';
 import type {LaneStep} from '../step/lanes.js';
 import {batchStep} from '../step/lanes.js';
 import type {PreparedRun} from './prepare.js';
-import type {RunCotangents} from './series.js';
+import type {SeriesCotangents} from './series.js';
 import {pullSeries, seriesOf, seriesValues, throughObserved} from './series.js';
 import {inMember} from './workers/serialize-error.js';
 
@@ -108,7 +108,7 @@ export class Members {
    * @param cotangents one for each member
    * @throws GradientError
    */
-  pull(runs: readonly MemberRun[], cotangents: readonly (RunCotangents | undefined)[]): LaneGradients {
+  pull(runs: readonly MemberRun[], cotangents: readonly (SeriesCotangents | undefined)[]): LaneGradients {
     const gradients = runs[0].step === undefined ? this.pullSingly(runs, cotangents) : this.pullLanes(runs, cotangents);
     // What is summed is looked at once, whoever it came from; the member by itself says where it began.
     const none = gradients.shared.map(() => new Float64Array(0));
@@ -139,7 +139,7 @@ export class Members {
     return step?.perMember ?? this.own;
   }
 
-  private alone({prepared}: MemberRun, {series, happened}: RunCotangents, i: number): void {
+  private alone({prepared}: MemberRun, {series, happened}: SeriesCotangents, i: number): void {
     try {
       pullSeries(prepared, this.base.adjoint.run(prepared), series, happened);
     } catch (error) {
@@ -147,7 +147,7 @@ export class Members {
     }
   }
 
-  private pullLanes(runs: readonly MemberRun[], cotangents: readonly (RunCotangents | undefined)[]): LaneGradients {
+  private pullLanes(runs: readonly MemberRun[], cotangents: readonly (SeriesCotangents | undefined)[]): LaneGradients {
     const members = runs.map(({prepared}) => prepared);
     const observed = runs.map(({prepared, run: result}, i) => {
       const cotangent = cotangents[i];
@@ -166,7 +166,7 @@ export class Members {
     return gradients;
   }
 
-  private pullSingly(runs: readonly MemberRun[], cotangents: readonly (RunCotangents | undefined)[]): LaneGradients {
+  private pullSingly(runs: readonly MemberRun[], cotangents: readonly (SeriesCotangents | undefined)[]): LaneGradients {
     const {own} = this;
     const values = this.base.parameterValues;
     const gradients = {

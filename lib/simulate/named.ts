@@ -10,7 +10,7 @@ import {readParams, toTree} from '../system/params.js';
 import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';
 import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
-import type {RunCotangents} from './series.js';
+import type {SeriesCotangents} from './series.js';
 import {column, seriesOf, setColumn} from './series.js';
 
 /** A cotangent of a run as its user gives it. @param saved times, which may be others than those of the run's grid */
@@ -19,7 +19,7 @@ export function runCotangents(
   run: Run,
   cotangent: Cotangent,
   saved = run.times.length,
-): RunCotangents {
+): SeriesCotangents {
   requireCotangent(cotangent);
   const {events, ...series} = cotangent;
   return {

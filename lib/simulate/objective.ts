@@ -31,7 +31,7 @@ import type {
 import type {PreparedRun} from './prepare.js';
 import {readCaptured, refill} from './prepare.js';
 import {pullSeries, seriesOf, seriesValues} from './series.js';
-import type {Point, SourceCotangents, TracedFunction} from './traced-function.js';
+import type {EvaluationPoint, SourceCotangents, TracedFunction} from './traced-function.js';
 import {traceFunction} from './traced-function.js';
 
 /** The functions beside the run of one prepared simulation, traced where they are new or get data of other shapes. */
@@ -82,7 +82,7 @@ export class Objectives {
    * Those of a loss and an encoder, of a run that always saves as many states; undefined of others, and while a run is
    * on.
    */
-  private callsOf(loss: AnyObjective, point: Point, encode: AnyEncoder | undefined): Calls | undefined {
+  private callsOf(loss: AnyObjective, point: EvaluationPoint, encode: AnyEncoder | undefined): Calls | undefined {
     const {
       options: {plan, saved, events},
       compiled,
@@ -123,7 +123,7 @@ export class Objectives {
     loss: AnyObjective,
     given: AnyValues = {},
     owner: string,
-  ): {prepared: PreparedRun; point: Point; encoder: TracedFunction<'given'> | undefined} {
+  ): {prepared: PreparedRun; point: EvaluationPoint; encoder: TracedFunction<'given'> | undefined} {
     requireValue(loss, callable, `${owner}: the loss`, 'bad-loss');
     refuseUnknownOptions(
       given,
@@ -133,7 +133,7 @@ export class Objectives {
     const {initial, params, variables, signal} = given;
     const encode = typeof initial === 'function' ? initial : undefined;
     const filled = refill(this.base, typeof initial === 'function' ? undefined : initial, params, signal, variables);
-    const point: Point = {
+    const point: EvaluationPoint = {
       params: filled.leaves,
       data: given.data === undefined ? [] : readParams(given.data, 'data', lentNumeric),
       captured: tensor => readCaptured(tensor, variables),
@@ -150,7 +150,7 @@ export class Objectives {
     prepared: PreparedRun,
     result: Run,
     loss: TracedFunction<LossArgument>,
-    point: Point,
+    point: EvaluationPoint,
     encoder: TracedFunction<'given'> | undefined,
   ): ValueAndGradient {
     const {traced, leaves} = prepared;
@@ -176,7 +176,7 @@ export class Objectives {
   }
 
   /** An encoder, traced where it is new. */
-  encoderOf(encode: AnyEncoder, point: Point): TracedFunction<'given'> {
+  encoderOf(encode: AnyEncoder, point: EvaluationPoint): TracedFunction<'given'> {
     const {base} = this;
     const {initialValues, engine} = base;
     if (base.resumed === true)
@@ -200,7 +200,7 @@ export class Objectives {
   lossOf(
     loss: AnyObjective,
     {times, events}: Pick<Run, 'times' | 'events'>,
-    point: Point,
+    point: EvaluationPoint,
   ): TracedFunction<LossArgument> {
     const {base} = this;
     const {blocks} = seriesOf(base);
@@ -282,7 +282,7 @@ function flat(start: {readonly [block: string]: tf.Tensor}, {own, initial, syste
 }
 
 /** The start that the encoder makes. @throws InconsistentStateError where it is not finite */
-export function encoded(encoder: TracedFunction<'given'>, {own}: PreparedRun, point: Point): Float64Array {
+export function encoded(encoder: TracedFunction<'given'>, {own}: PreparedRun, point: EvaluationPoint): Float64Array {
   const {executable} = encoder;
   encoder.load(point);
   executable.run('value');

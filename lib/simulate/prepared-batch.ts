@@ -47,13 +47,13 @@ import {
 } from './loss-gradient.js';
 import {encoded, Objectives} from './objective.js';
 import {asTensors, taping} from './operation.js';
-import type {RunCotangents} from './series.js';
+import type {SeriesCotangents} from './series.js';
 import type {SimulateOptions} from './options.js';
 import type {PreparedRun} from './prepare.js';
 import {prepare, readCaptured, refill, refillMember} from './prepare.js';
 import type {MemberTimes} from './timed.js';
 import {atTimes, gatheredRows, placed} from './timed.js';
-import type {Point, SourceCotangents, TracedFunction} from './traced-function.js';
+import type {EvaluationPoint, SourceCotangents, TracedFunction} from './traced-function.js';
 import type {AnyTrajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';
 import {inMember} from './workers/serialize-error.js';
@@ -77,7 +77,7 @@ type AnyMember = MemberTimes & {
 interface Asked {
   readonly prepared: PreparedRun;
   readonly places?: Int32Array;
-  readonly point: Point;
+  readonly point: EvaluationPoint;
   readonly encoder?: TracedFunction<'given'>;
 }
 
@@ -197,7 +197,7 @@ class Batches {
   private pulled(
     asked: readonly Asked[],
     runs: readonly MemberRun[],
-    cotangents: readonly (RunCotangents | undefined)[],
+    cotangents: readonly (SeriesCotangents | undefined)[],
     sums: readonly SourceCotangents[],
     share: number,
   ): MembersGradient {
@@ -230,7 +230,12 @@ class Batches {
     return given.map((member, i) => inOne(i, () => this.readOne(shared, member, captured, what)));
   }
 
-  private readOne(shared: PreparedRun, member: AnyMember, captured: Point['captured'], what: 'run' | 'loss'): Asked {
+  private readOne(
+    shared: PreparedRun,
+    member: AnyMember,
+    captured: EvaluationPoint['captured'],
+    what: 'run' | 'loss',
+  ): Asked {
     requireValue(member, object, 'a member', 'bad-initial');
     refuseUnknownOptions(
       member,
@@ -249,7 +254,7 @@ class Batches {
       );
     const t0 = member.t0 ?? start?.t ?? toUserTime(this.base.traced, this.base.t0);
     const {prepared, places} = atTimes(filled, this.options, member, t0, this.members.inLanes);
-    const point: Point = {
+    const point: EvaluationPoint = {
       params: prepared.leaves,
       data: data === undefined ? [] : readParams(data, 'data'),
       captured,
@@ -291,7 +296,12 @@ class Batches {
     return traced;
   }
 
-  private packed({prepared, places}: Asked, {run: result}: MemberRun, cotangent: Cotangent, i: number): RunCotangents {
+  private packed(
+    {prepared, places}: Asked,
+    {run: result}: MemberRun,
+    cotangent: Cotangent,
+    i: number,
+  ): SeriesCotangents {
     const {series, happened} = inOne(i, () => runCotangents(prepared, result, cotangent, places?.length));
     return {series: gatheredRows(series, places, widthOf(prepared), result.times.length), happened};
   }

@@ -10,7 +10,7 @@ import type {StepRecord} from '../adjoint/record.js';
 import {firstPass, reverseAll} from '../adjoint/schedule.js';
 import type {SavedStates} from '../adjoint/step-history.js';
 import {savesWithinSteps, SavedCursor} from '../adjoint/step-history.js';
-import type {Push} from '../adjoint/tangent.js';
+import type {TangentPush} from '../adjoint/tangent.js';
 import type {Directions} from '../adjoint/directions.js';
 import {startTangent, stepPush} from '../adjoint/tangent.js';
 import {recomputeGrid} from '../integrate/recompute.js';
@@ -33,7 +33,7 @@ export class SecondOrderCheckpointer implements BackwardRecorder {
   private readonly cursor: SavedCursor;
   private readonly end: Float64Array;
   private readonly dx: Float64Array;
-  private readonly push: Push;
+  private readonly push: TangentPush;
   /** By row of the record, the tangents before it; by step, the number of rows when it was reached. */
   private readonly tangents: Float64Array[] = [];
   private readonly rows: number[] = [];

@@ -20,21 +20,21 @@ import {run} from '../integrate/run.js';
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
 const shown = ['q', 'v', 'y', 'a', 'lambda'];
 
-export interface Series {
+export interface RunSeries {
   readonly blocks: readonly Block[];
   readonly width: number;
 }
 
 /** By step: every run asks for it, and each of its gradients. */
-const known = new WeakMap<TracedStep, Series>();
+const known = new WeakMap<TracedStep, RunSeries>();
 
-export function seriesOf({traced}: Pick<RunContext, 'traced'>): Series {
+export function seriesOf({traced}: Pick<RunContext, 'traced'>): RunSeries {
   let series = known.get(traced);
   if (series === undefined) known.set(traced, (series = shownOf(traced)));
   return series;
 }
 
-function shownOf({state, functions: {observed}, observedShape = []}: TracedStep): Series {
+function shownOf({state, functions: {observed}, observedShape = []}: TracedStep): RunSeries {
   const hidden = state.blocks.filter(({name, partOf}) => (partOf === 'v' || partOf === 'y') && !shown.includes(name));
   const blocks = [...shown.flatMap(name => state.block(name) ?? []), ...hidden];
   if (observed === undefined) return {blocks, width: state.size};
@@ -111,7 +111,7 @@ export function seriesValues(prepared: RunContext, path: Path): Float64Array {
 }
 
 /** Cotangents of a run: of its whole matrix, and of the times of its events. */
-export interface RunCotangents {
+export interface SeriesCotangents {
   readonly series: Float64Array;
   readonly happened?: Float64Array;
 }

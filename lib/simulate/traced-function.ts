@@ -18,7 +18,7 @@ import type {Captured, Traced, TraceInput} from '../trace/trace.js';
 import {trace, within} from '../trace/trace.js';
 
 /** What such a function is evaluated at. */
-export interface Point {
+export interface EvaluationPoint {
   readonly params: readonly Leaf[];
   readonly data: readonly Leaf[];
   /** The numbers of what a function captures. */
@@ -57,7 +57,7 @@ export type TracedBody = (at: {
 export function traceFunction<Own extends string>(
   term: string,
   engine: Engine,
-  {params, data}: Pick<Point, 'params' | 'data'>,
+  {params, data}: Pick<EvaluationPoint, 'params' | 'data'>,
   own: readonly TraceInput[],
   body: TracedBody,
   seed: (output: Node) => Node,
@@ -127,7 +127,7 @@ export class TracedFunction<Own extends string> {
   }
 
   /** Sets the parameters, the data and what was captured. */
-  load({params, data, captured}: Point): void {
+  load({params, data, captured}: EvaluationPoint): void {
     const {buffers} = this;
     for (let i = 0; i < params.length; i++) buffers.params[i]?.set(params[i].values);
     for (let i = 0; i < data.length; i++) buffers.data[i]?.set(data[i].values);

@@ -20,7 +20,7 @@ export interface Block {
   readonly partOf?: string;
 }
 
-export type Part = Omit<Block, 'offset' | 'size'>;
+export type BlockPart = Omit<Block, 'offset' | 'size'>;
 
 export class Layout {
   /** Blocks as the user names them. */
@@ -29,7 +29,7 @@ export class Layout {
   readonly schemeBlocks: readonly Block[];
   readonly size: number;
 
-  constructor(parts: readonly Part[]) {
+  constructor(parts: readonly BlockPart[]) {
     let offset = 0;
     this.blocks = parts.map(part => {
       const block = {...part, shape: [...part.shape], offset, size: sizeOf(part.shape)};

@@ -10,14 +10,14 @@ import type {Leaf, Params} from '../system/params.js';
 import {typedTree} from '../system/params.js';
 import type {Trace, TraceInput} from '../trace/trace.js';
 import {ParameterReads} from './parameter-reads.js';
-import type {Parameter} from './traced-step.js';
+import type {TracedParameter} from './traced-step.js';
 
 /** An output's name in one of the forms that Newton's matrix is made from (graph/newton-matrix.ts). */
 export const nameOf = (output: string, form: Form): string => (form === 'value' ? output : `${output}, ${form}`);
 
 /** Traces collect parameters; one captured by two of them is one parameter. */
 export class ParameterList {
-  readonly parameters: Parameter[];
+  readonly parameters: TracedParameter[];
 
   readonly reads = new ParameterReads();
 

@@ -3,7 +3,7 @@ import type {Node} from '../graph/node.js';
 import {topological} from '../graph/node.js';
 import type {SerializedNodes} from '../graph/serialize-graph.js';
 import {deserializeNodes, serializeNodes} from '../graph/serialize-graph.js';
-import type {Part} from './layout.js';
+import type {BlockPart} from './layout.js';
 import {Layout} from './layout.js';
 import {functionsFrom, namedFunctions} from './step-functions.js';
 import type {StepInputs, TracedStep} from './traced-step.js';
@@ -25,8 +25,8 @@ export type StepGraph = Pick<TracedStep, 'inputs' | 'parameters' | 'functions'>;
 
 /** What is known of them. */
 export type StepProperties = Omit<TracedStep, keyof StepGraph | 'state' | 'unknown'> & {
-  readonly state: readonly Part[];
-  readonly unknown: readonly Part[];
+  readonly state: readonly BlockPart[];
+  readonly unknown: readonly BlockPart[];
 };
 
 export function serializeStep({inputs, parameters, functions}: StepGraph): SerializedStep {

@@ -5,7 +5,7 @@ import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import type {UserBlock} from '../system/equations.js';
 import type {StepFormulation} from './formulation.js';
-import type {Part} from './layout.js';
+import type {BlockPart} from './layout.js';
 
 /** Shapes of the position, and of v as a scheme sees it, with hidden states; for an ode both are that of y. */
 export interface Shapes {
@@ -32,8 +32,8 @@ export function shapesOf(
 export function carriedParts(
   [, v, ...states]: readonly UserBlock[],
   formulation: Pick<StepFormulation, 'firstOrderForm'>,
-  {name, shape, derivative}: Pick<Part, 'name' | 'shape' | 'derivative'>,
-): Part[] {
+  {name, shape, derivative}: Pick<BlockPart, 'name' | 'shape' | 'derivative'>,
+): BlockPart[] {
   const {velocity} = shapesOf([{name: 'q', shape: []}, v ?? {name: 'v', shape: []}, ...states], {});
   // Accelerations are shown.
   const part = {name, shape, derivative, carried: name !== 'a'};

@@ -19,7 +19,7 @@ import {trace} from '../trace/trace.js';
 import type {StepFormulation, System} from './formulation.js';
 import type {TimeDirection} from './time-direction.js';
 import {equationsOf} from './formulation.js';
-import type {Part} from './layout.js';
+import type {BlockPart} from './layout.js';
 import {Layout} from './layout.js';
 import type {ParameterList} from './parameter-list.js';
 import type {Shapes} from './shapes.js';
@@ -190,7 +190,7 @@ export function unknownLayout(context: TraceContext, formulation: Formulation): 
   ]);
 }
 
-export const multiplierPart = (context: TraceContext, name: string): Part => ({
+export const multiplierPart = (context: TraceContext, name: string): BlockPart => ({
   name,
   shape: [multiplierCount(context)],
   isMultiplier: true,

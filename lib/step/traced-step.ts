@@ -11,7 +11,7 @@ import type {Layout} from './layout.js';
 import type {StepFunctions} from './step-functions.js';
 
 /** Something the program reads and gradients reach: a leaf of the parameters, or a captured tensor. */
-export interface Parameter {
+export interface TracedParameter {
   readonly node: Node<'input'>;
   readonly leaf?: Leaf;
   /** A captured tensor or variable; its value is read in every run. */
@@ -75,7 +75,7 @@ export interface TracedStep extends TimeDirection {
   readonly stepDivision?: Division;
   readonly state: Layout;
   readonly unknown: Layout;
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly TracedParameter[];
   readonly inputs: StepInputs;
   readonly functions: StepFunctions;
   /** The shape of `observed`, which is flat. */

@@ -24,7 +24,7 @@ import {motionOf} from './kinematics.js';
 import type {Params} from './params.js';
 
 /** Mass and force as functions of the user's blocks, for the trace of a step. */
-export interface Inertia {
+export interface GeneralInertia {
   force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden?: Blocks): tf.Tensor;
   /** The terms that read the multipliers, which `force` leaves out; undefined where none does. */
   readonly multiplierForce?: (
@@ -96,7 +96,7 @@ const plainPositions: PositionUnknown = {
 export function motionEquations(
   system: General,
   general: boolean,
-  inertia: Inertia,
+  inertia: GeneralInertia,
   params: Params,
   own: readonly UserBlock[],
   middle: tf.Tensor,
@@ -162,7 +162,7 @@ export function motionEquations(
 
 /** On velocities alone: hidden states move by their rates. */
 const multiplierForceOf =
-  (force: NonNullable<Inertia['multiplierForce']>, velocity: Velocity): Equations['multiplierForce'] =>
+  (force: NonNullable<GeneralInertia['multiplierForce']>, velocity: Velocity): Equations['multiplierForce'] =>
   (at, lambda) => {
     const parts = velocity.split(at.v);
     const hidden = velocity.hidden(at.v);

@@ -44,7 +44,7 @@ export function checkKinematics<P>(given: PositionRate<P> | Kinematics<P>): Kine
 }
 
 /** The three functions with their parameters, complete. */
-export interface Motion {
+export interface KinematicMotion {
   rate(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** @param t the middle of the way */
   retract(q: tf.Tensor, increment: tf.Tensor, t: tf.Tensor): tf.Tensor;
@@ -52,7 +52,7 @@ export interface Motion {
 }
 
 /** @throws ShapeError in a trace where one does not give the shape of q */
-export function motionOf({rate, retract, project}: Kinematics, params: Params): Motion {
+export function motionOf({rate, retract, project}: Kinematics, params: Params): KinematicMotion {
   const move = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor =>
     position('kinematics.rate', q, () => rate({q, v, t, params}));
   const settle = (q: tf.Tensor): tf.Tensor =>

@@ -9,7 +9,7 @@ import {sameShape} from '../graph/node.js';
 import {constantTensor} from '../trace/trace.js';
 import {isConstraint, type Constraint} from './constraint-kinds.js';
 import type {Blocks, Equations, UserBlock} from './equations.js';
-import type {Inertia} from './general-mechanics.js';
+import type {GeneralInertia} from './general-mechanics.js';
 import {motionEquations} from './general-mechanics.js';
 import type {AnyStateAt, StateAt, StateSpecs} from './hidden-states.js';
 import {checkStates} from './hidden-states.js';
@@ -168,7 +168,7 @@ export function multiplierReaders({forces}: MechanicalSystem, at: Seen, count: n
   return readers;
 }
 
-function inertiaOf(system: MechanicalSystem, params: Params, readers: ReadonlySet<number>): Inertia {
+function inertiaOf(system: MechanicalSystem, params: Params, readers: ReadonlySet<number>): GeneralInertia {
   const sumOf = (terms: readonly tf.Tensor[], v: tf.Tensor): tf.Tensor =>
     terms.length === 0 ? tf.zerosLike(v) : terms.reduce((total, term) => tf.add(total, term));
   const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden: Blocks = {}): tf.Tensor =>
@@ -178,7 +178,7 @@ function inertiaOf(system: MechanicalSystem, params: Params, readers: ReadonlySe
       ),
       v,
     );
-  const multiplierForce: Inertia['multiplierForce'] =
+  const multiplierForce: GeneralInertia['multiplierForce'] =
     readers.size === 0
       ? undefined
       : ({q, v, t}, lambda, hidden) =>

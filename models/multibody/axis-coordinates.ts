@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/internal.js';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import type {JointState} from './joint-forces.js';
 import {composed, conjugate, local, outer, turnedBack, type Q4, type V3} from './numbers.js';
 import {turningAbout, turns, type Turning} from './rows.js';
@@ -24,9 +24,9 @@ import {
 import {add, cross, dot, neg, product, rotate, rotateBack, scale, sub, type Quat, type Vec} from './vectors.js';
 
 /** Two places and an axis between them: world coordinates at the start. */
-export interface Axis {
-  readonly a: Place;
-  readonly b: Place;
+export interface CoordinateAxis {
+  readonly a: BodyPose;
+  readonly b: BodyPose;
   readonly axis: V3;
 }
 
@@ -39,13 +39,14 @@ export interface Coordinates {
   wrench(pose: Pose, force: tf.Tensor): Wrench;
 }
 
-const indices = (pairs: readonly Axis[]): {a: number; b: number}[] => pairs.map(({a, b}) => ({a: a.index, b: b.index}));
+const indices = (pairs: readonly CoordinateAxis[]): {a: number; b: number}[] =>
+  pairs.map(({a, b}) => ({a: a.index, b: b.index}));
 
 /** How far b is along an axis of a, from where it was at the start. */
 export class Slides implements Coordinates {
   private readonly sides: Sides;
   constructor(
-    private readonly rows: readonly (Axis & {readonly at: V3})[],
+    private readonly rows: readonly (CoordinateAxis & {readonly at: V3})[],
     ground: number,
   ) {
     this.sides = sidesOf(indices(rows), ground);
@@ -106,7 +107,7 @@ export class Turns implements Coordinates {
   /** Rotations of b in axes of a, at the start. */
   private readonly started: readonly Q4[];
   private readonly sides: Sides;
-  constructor(pairs: readonly Axis[], ground: number) {
+  constructor(pairs: readonly CoordinateAxis[], ground: number) {
     this.turnings = pairs.map(({a, b, axis}) => turningAbout(axis, a, b));
     this.started = pairs.map(({a, b}) => composed(conjugate(a.rotation), b.rotation));
     this.sides = sidesOf(indices(pairs), ground);

@@ -8,7 +8,7 @@ import type {Coefficient} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
 import {inertiaFault} from './inertia.js';
 import {identity, origin, rotation, vector, type Q4, type V3} from './numbers.js';
-import type {Matrix} from './vectors.js';
+import type {Matrix3} from './vectors.js';
 
 const bodyOptions = {
   /** [mass]. */
@@ -31,7 +31,7 @@ const bodyOptions = {
 export type BodySpec = Options<typeof bodyOptions>;
 
 /** A body's number, and where it is at the start. */
-export interface Place {
+export interface BodyPose {
   readonly index: number;
   readonly position: V3;
   readonly rotation: Q4;
@@ -41,7 +41,7 @@ export interface Place {
 export interface Bodies {
   readonly names: readonly string[];
   /** By name, 'ground' too. @throws OptionError 'unknown-body' */
-  place(name: string, asked: string): Place;
+  place(name: string, asked: string): BodyPose;
   readonly velocities: readonly {readonly velocity: V3; readonly omega: V3}[];
   /** [bodies]. */
   mass(params: Params): tf.Tensor;
@@ -51,7 +51,7 @@ export interface Bodies {
 
 /** Moments and products of inertia, each [bodies]. */
 export interface Inertia {
-  readonly matrix: Matrix;
+  readonly matrix: Matrix3;
   /** All of it diagonal. */
   readonly diagonal: boolean;
 }
@@ -63,7 +63,7 @@ export function readBodies(given: {readonly [name: string]: BodySpec}): Bodies {
   if (names.includes('ground'))
     throw new OptionError('bad-multibody', "multibody: 'ground' is reserved for the world; rename the body.");
   const read = names.map((name, index) => readBody(given[name], name, index));
-  const ground: Place = {index: names.length, position: origin, rotation: identity};
+  const ground: BodyPose = {index: names.length, position: origin, rotation: identity};
   const numberOf = new Map(names.map((name, index) => [name, index]));
   const masses = stack(read.map(({mass}) => mass));
   const inertias = read.map(({inertia}) => inertia);
@@ -87,7 +87,7 @@ export function readBodies(given: {readonly [name: string]: BodySpec}): Bodies {
 }
 
 interface ReadBody {
-  readonly place: Place;
+  readonly place: BodyPose;
   readonly velocity: V3;
   readonly omega: V3;
   readonly mass: Entry;

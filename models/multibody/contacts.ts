@@ -8,11 +8,11 @@ import * as tf from '@tensorflow/tfjs';
 import {optional, readOptions, typed, type Options, type OptionValues} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import {column} from './force-groups.js';
 import {requireShapes, type Shape} from './shapes.js';
 import {actionAndReaction, relativeSpin, type ForceGroup, type Instant} from './state.js';
-import {touchesOf, type Gap, type Sort} from './touches.js';
+import {touchesOf, type TouchGap, type Sort} from './touches.js';
 import {add, dot, scale, sub, sum, type Vec} from './vectors.js';
 
 const contactOptions = {
@@ -56,7 +56,7 @@ export function contact(a: string, b: string, spec: Options<typeof contactOption
 /** @throws OptionError 'unknown-body' */
 export function contactGroups(
   contacts: readonly BodyContact[],
-  places: (name: string, asked: string) => Place,
+  places: (name: string, asked: string) => BodyPose,
 ): ForceGroup[] {
   return touchesOf(contacts, places, true).map(touchGroup);
 }
@@ -88,14 +88,14 @@ function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
     );
   };
   /** k δ^(3/2), zero apart. */
-  const pressed = ({gap, share}: Gap, params: Params): tf.Tensor => {
+  const pressed = ({gap, share}: TouchGap, params: Params): tf.Tensor => {
     const closed = tf.less(gap, 0);
     const depth = tf.where(closed, tf.neg(gap), tf.onesLike(gap));
     const all = tf.where(closed, tf.mul(stiffness(params), tf.mul(depth, tf.sqrt(depth))), tf.zerosLike(gap));
     return share === undefined ? all : tf.mul(share.weight, all);
   };
   /** (2/5) k δ^(5/2). */
-  const stored = (place: Gap, params: Params): tf.Tensor =>
+  const stored = (place: TouchGap, params: Params): tf.Tensor =>
     tf.mul(0.4, tf.mul(pressed(place, params), tf.neg(place.gap)));
   return {
     wrench: at => {

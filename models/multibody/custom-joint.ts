@@ -7,7 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import {callable, list, readOptions, typed, type Options} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import {local, requireVector, turned, units} from './numbers.js';
 import {Choice, constants, pointOf, type Instant} from './state.js';
 import {add, rotateBack, scale, sub, type Vec} from './vectors.js';
@@ -59,8 +59,8 @@ export function customJoint(a: string, b: string, spec: Options<typeof customOpt
 /** [rows]. */
 export function customGap(
   {points, rows, gap}: CustomJoint,
-  a: Place,
-  b: Place,
+  a: BodyPose,
+  b: BodyPose,
   ground: number,
   {pose, t, params}: Pick<Instant, 'pose' | 't' | 'params'>,
 ): tf.Tensor {

@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Edge} from '../edges.js';
 import type {Figure, Ground} from '../figure.js';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import type {KnownJoint} from './joints.js';
 import {inner, local, minus, norm, turned, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
@@ -33,7 +33,7 @@ const boxEdges: readonly Edge[] = corners.flatMap((a, i) =>
 /** The edges of a box of eight points in the order of `corners`, and the axis of a capsule. */
 const edgesOf: {readonly [kind in Shape['kind']]?: readonly Edge[]} = {box: boxEdges, capsule: [[0, 1]]};
 
-const outlineOf = (shape: Shape, {index, position, rotation}: Place): Outline[] => {
+const outlineOf = (shape: Shape, {index, position, rotation}: BodyPose): Outline[] => {
   if (shape.kind === 'ellipsoid') return [ellipses(shape, {index, position, rotation})];
   const balls = shape.balls(position, axis => turned(rotation, axis));
   if (balls.length === 0) return [];
@@ -47,7 +47,7 @@ const outlineOf = (shape: Shape, {index, position, rotation}: Place): Outline[] 
 /** Points of each ellipse that an ellipsoid has in its three planes: one every 30°. */
 const around = 12;
 
-function ellipses(shape: Shape, {index, position, rotation}: Place): Outline {
+function ellipses(shape: Shape, {index, position, rotation}: BodyPose): Outline {
   const [half, middle] = [shape.half as V3, local({position, rotation}, shape.at ?? position)];
   const points: V3[] = [];
   const edges: Edge[] = [];
@@ -66,7 +66,7 @@ function ellipses(shape: Shape, {index, position, rotation}: Place): Outline {
 }
 
 /** Shapes of contacts but for planes. */
-export const contactOutlines = (contacts: readonly TouchingShapes[], places: (name: string) => Place): Outline[] =>
+export const contactOutlines = (contacts: readonly TouchingShapes[], places: (name: string) => BodyPose): Outline[] =>
   contacts.flatMap(({a, b, shapes}) => [a, b].flatMap((name, side) => outlineOf(shapes[side], places(name))));
 
 /** Planes of contacts with the ground, each once. */
@@ -84,7 +84,7 @@ export function groundOf(contacts: readonly TouchingShapes[]): Ground[] {
 /** Shapes by the names of bodies. @throws OptionError 'unknown-body' */
 export const outlinesOf = (
   shapes: {readonly [body: string]: readonly Shape[]},
-  places: (name: string) => Place,
+  places: (name: string) => BodyPose,
 ): Outline[] => Object.entries(shapes).flatMap(([name, own]) => own.flatMap(shape => outlineOf(shape, places(name))));
 
 /**
@@ -96,7 +96,7 @@ export function figureOf(
   joints: readonly KnownJoint[],
   barred: ReadonlySet<number>,
   outlines: readonly Outline[],
-  places: (name: string) => Place,
+  places: (name: string) => BodyPose,
   pose: (q: tf.Tensor) => tf.Tensor,
   ground: readonly Ground[],
 ): Figure {

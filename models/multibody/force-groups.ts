@@ -7,7 +7,7 @@ import type {Params} from '../../lib/index.js';
 import {coordinateForces, Turns} from './axis-coordinates.js';
 import type {Coefficient, Sign} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import type {AxisTorque, SpringDamper} from './forces.js';
 import {local} from './numbers.js';
 import {
@@ -29,9 +29,9 @@ export type BetweenBodies = SpringDamper | AxisTorque;
 /** @throws OptionError 'unknown-body' */
 export function forceGroups(
   forces: readonly BetweenBodies[],
-  places: (name: string, asked: string) => Place,
+  places: (name: string, asked: string) => BodyPose,
 ): ForceGroup[] {
-  const place = (name: string): Place => places(name, 'a force');
+  const place = (name: string): BodyPose => places(name, 'a force');
   const ground = places('ground', '').index;
   const springs = forces.filter((force): force is SpringDamper => force.kind === 'springDamper');
   const torques = forces.filter((force): force is AxisTorque => force.kind === 'axisTorque');
@@ -57,7 +57,7 @@ export function column(
   return params => tf.stack(read.map(value => tf.reshape(value(params), [])));
 }
 
-function springGroup(springs: readonly SpringDamper[], place: (name: string) => Place, ground: number): ForceGroup {
+function springGroup(springs: readonly SpringDamper[], place: (name: string) => BodyPose, ground: number): ForceGroup {
   const pairs = springs.map(spring => ({a: place(spring.a).index, b: place(spring.b).index}));
   const sides = sidesOf(pairs, ground);
   const [a, b] = sides;
@@ -93,7 +93,7 @@ function springGroup(springs: readonly SpringDamper[], place: (name: string) => 
   };
 }
 
-function torqueGroup(torques: readonly AxisTorque[], place: (name: string) => Place, ground: number): ForceGroup {
+function torqueGroup(torques: readonly AxisTorque[], place: (name: string) => BodyPose, ground: number): ForceGroup {
   const axes = torques.map(({a, b, axis}) => ({a: place(a), b: place(b), axis}));
   return coordinateForces(torques, new Turns(axes, ground));
 }

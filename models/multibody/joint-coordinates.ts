@@ -4,18 +4,18 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, type Constraint} from '../../lib/index.js';
-import {coordinateForces, Slides, Turns, type Axis, type Coordinates} from './axis-coordinates.js';
-import type {Place} from './bodies.js';
+import {coordinateForces, Slides, Turns, type CoordinateAxis, type Coordinates} from './axis-coordinates.js';
+import type {BodyPose} from './bodies.js';
 import {coordinatesOf, requireCoordinate, stopsOf, type JointCoordinate, type JointForce} from './joint-forces.js';
 import type {KnownJoint} from './joints.js';
 import type {V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
 import {poseOf, type ForceGroup} from './state.js';
 
-type JointAxis = Axis & {readonly kind: 'turn' | 'slide'; readonly at: V3};
+type JointAxis = CoordinateAxis & {readonly kind: 'turn' | 'slide'; readonly at: V3};
 
 /** The axis of a joint that is one turn or one slide. */
-function axisOf(joint: KnownJoint, places: (name: string) => Place): JointAxis | undefined {
+function axisOf(joint: KnownJoint, places: (name: string) => BodyPose): JointAxis | undefined {
   const [only, second] = 'steps' in joint ? joint.steps : [];
   if (second !== undefined || (only?.kind !== 'turn' && only?.kind !== 'slide')) return undefined;
   const at = pointOfJoint(joint, places);
@@ -48,7 +48,7 @@ export interface MaximalJointTerms {
 export function maximalJointTerms(
   joints: readonly (readonly [string, KnownJoint])[],
   forces: readonly JointForce[],
-  places: (name: string) => Place,
+  places: (name: string) => BodyPose,
 ): MaximalJointTerms {
   const ground = places('ground').index;
   const refuse = (name: string, what: string): never => {
@@ -91,7 +91,7 @@ export function maximalJointTerms(
 export function axisCoordinate(
   name: string,
   joint: KnownJoint,
-  places: (name: string) => Place,
+  places: (name: string) => BodyPose,
 ): Pick<Coordinates, 'position' | 'rate'> {
   const axis = axisOf(joint, places);
   if (axis !== undefined) return along([axis], places('ground').index);

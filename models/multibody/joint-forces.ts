@@ -20,7 +20,7 @@ import {coefficient} from '../coefficient.js';
 import type {KnownJoint, KnownStep} from './joints.js';
 import {pick} from './path-sums.js';
 import {numbers} from './state.js';
-import type {Coordinate, Tree} from './tree.js';
+import type {Coordinate, BodyTree} from './tree.js';
 
 /**
  * The coordinate of a joint: an angle [radians], a shift [length], or of a ball a quaternion and an angular velocity.
@@ -123,7 +123,7 @@ export function stopsOf(
 
 /** @throws OptionError 'bad-multibody' where a joint is none of the tree's */
 export function jointTerms(
-  tree: Tree,
+  tree: BodyTree,
   joints: readonly (readonly [string, KnownJoint])[],
   forces: readonly JointForce[],
 ): JointTerms {

@@ -13,16 +13,16 @@ import type {WrenchTerm} from './forces.js';
 import type {JointTerms} from './joint-forces.js';
 import type {KnownJoint} from './joints.js';
 import {local} from './numbers.js';
-import {along, columnsOf, wrenchOf, type ReactionSeries, type SavedSeries} from './series.js';
+import {along, columnsOf, wrenchOf, type ReactionSeries, type BodySeries} from './series.js';
 import {pointOfJoint, type JointRows} from './rows.js';
 import {constants, numbers, poseOf, twistOf, withGround} from './state.js';
 import {treeInertia} from './tree-inertia.js';
-import {treeAccelerations, type Loads} from './tree-acceleration.js';
+import {treeAccelerations, type TreeLoads} from './tree-acceleration.js';
 import {treeEquations} from './tree-equations.js';
 import {TreeMotion, type TreeAt, type Velocities} from './tree-motion.js';
 import {pick} from './path-sums.js';
-import type {Branch, Tree} from './tree.js';
-import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
+import type {Branch, BodyTree} from './tree.js';
+import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix3, type Quat, type Vec} from './vectors.js';
 
 /** A system in a tree's coordinates. */
 export interface Minimal {
@@ -39,7 +39,7 @@ export interface Minimal {
   /** The joints' velocities that give bodies the nearest to these, [bodies, 6]. */
   start(velocities: readonly (readonly number[])[]): number[];
   /** The reaction of a joint of the tree. */
-  reaction(trajectory: SavedSeries, joint: KnownJoint, number: number, params: NumericParams): ReactionSeries;
+  reaction(trajectory: BodySeries, joint: KnownJoint, number: number, params: NumericParams): ReactionSeries;
 }
 
 /**
@@ -50,7 +50,7 @@ const mostInMassMatrix = 40;
 
 export function minimalSystem(
   bodies: Bodies,
-  tree: Tree,
+  tree: BodyTree,
   wrenches: readonly WrenchTerm[],
   loops: JointRows,
   own: JointTerms,
@@ -59,8 +59,8 @@ export function minimalSystem(
   const n = bodies.names.length;
   const motion = new TreeMotion(tree);
   const inertias = treeInertia(tree, motion);
-  const inertia = (params: Params): Matrix =>
-    bodies.inertia(params).matrix.map(row => row.map(x => withGround(x))) as unknown as Matrix;
+  const inertia = (params: Params): Matrix3 =>
+    bodies.inertia(params).matrix.map(row => row.map(x => withGround(x))) as unknown as Matrix3;
   const whole = (q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => {
     const at = motion.at(q);
     return wholeAt(at, motion.velocities(at, v));
@@ -115,7 +115,7 @@ export function minimalSystem(
           const at = equations.places(motion.at(q));
           const moving = equations.velocities(at, v, motion.velocities(at, v));
           const w = tf.unstack(acting(wholeAt(at, moving), t, params), 1);
-          const loads: Loads = {
+          const loads: TreeLoads = {
             mass: bodies.mass(params),
             inertia: bodies.inertia(params).matrix,
             force: [w[0], w[1], w[2]],
@@ -150,7 +150,7 @@ export function minimalSystem(
       const [x, y, z, ...spin] = [0, 1, 2, 3, 4, 5].map(i => numbers(velocities.map(row => row[i])));
       const ones = constantTensor(new Float64Array(n).fill(1), [n]);
       const zeros = tf.zerosLike(ones);
-      const unit: Matrix = [
+      const unit: Matrix3 = [
         [ones, zeros, zeros],
         [zeros, ones, zeros],
         [zeros, zeros, ones],
@@ -246,7 +246,7 @@ function alongAxes(
 }
 
 /** A body and all its descendants. */
-function descendants({branches}: Tree, body: number): ReadonlySet<number> {
+function descendants({branches}: BodyTree, body: number): ReadonlySet<number> {
   const found = new Set([body]);
   for (const branch of branches) if (found.has(branch.parent)) found.add(branch.body);
   return found;
@@ -256,7 +256,7 @@ function descendants({branches}: Tree, body: number): ReadonlySet<number> {
  * Numbers go by their rates, quaternions by angular velocities: all of a kind at once, so that the program does not
  * grow with the balls. undefined where there are none.
  */
-function kinematicsOf({balls, positions, velocities}: Tree): Kinematics | undefined {
+function kinematicsOf({balls, positions, velocities}: BodyTree): Kinematics | undefined {
   if (balls.length === 0) return undefined;
   const ofBalls = (size: number, from: (ball: (typeof balls)[number]) => number): number[] =>
     balls.flatMap(ball => Array.from({length: size}, (_, i) => from(ball) + i));
@@ -290,10 +290,10 @@ function kinematicsOf({balls, positions, velocities}: Tree): Kinematics | undefi
 /** A trajectory of a tree as one of maximal coordinates. */
 export function wholeSeries(
   trajectory: Pick<Trajectory, 'values'>,
-  tree: Tree,
+  tree: BodyTree,
   {whole}: Minimal,
   bodies: number,
-): SavedSeries {
+): BodySeries {
   const saved = trajectory.values('t').length;
   const both = along(
     {

@@ -9,7 +9,7 @@ import type {Constraint, MechanicalSystem, NumericParams, Observe, Params, Traje
 import {freeBodies} from '../../lib/internal.js';
 import {bilateral, mechanics, nonholonomic, OptionError} from '../../lib/index.js';
 import type {Drawn} from '../figure.js';
-import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
+import {readBodies, type Bodies, type BodySpec, type BodyPose} from './bodies.js';
 import {contactGroups, type BodyContact} from './contacts.js';
 import {turnedTooFar} from './axis-coordinates.js';
 import {forceGroups, type BetweenBodies} from './force-groups.js';
@@ -149,12 +149,12 @@ export function multibody(spec: MultibodySpec): Multibody {
   );
   const bodies = readBodies(read.bodies);
   const joints = Object.entries(read.joints) as [string, KnownJoint][];
-  const places = (name: string): Place => bodies.place(name, 'a joint');
+  const places = (name: string): BodyPose => bodies.place(name, 'a joint');
   const given = joints.map(([, joint]) => joint);
   const {groups: between, own, inJoints} = forcesOf(forces, bodies);
   const minimal = read.coordinates === 'minimal';
   const ofJoints = minimal ? undefined : maximalJointTerms(joints, inJoints, places);
-  const found = (name: string, asked: string): Place => bodies.place(name, asked);
+  const found = (name: string, asked: string): BodyPose => bodies.place(name, asked);
   const rigid = contacts.filter((one): one is RigidContact => 'kind' in one);
   const touching = (at: PlaceOf): Constraint[] => rigidContacts(rigid, found, at);
   const springs = rigidEnergies(rigid, found);
@@ -280,7 +280,7 @@ function inMaximal(
   joints: readonly (readonly [string, KnownJoint])[],
   wrenches: readonly WrenchTerm[],
   stops: Constraint | undefined,
-  places: (name: string) => Place,
+  places: (name: string) => BodyPose,
   touching: (at: PlaceOf) => Constraint[],
 ): Coordinates {
   const rows = jointRows(joints, places);
@@ -298,7 +298,7 @@ function withTree(
   named: readonly (readonly [string, KnownJoint])[],
   wrenches: readonly WrenchTerm[],
   inJoints: readonly JointForce[],
-  places: (name: string) => Place,
+  places: (name: string) => BodyPose,
   touching: (at: PlaceOf) => Constraint[],
 ): Coordinates {
   const joints = named.map(([, joint]) => joint);

@@ -20,7 +20,7 @@ import {
 import type {Newton, NumericParams, Observe, Params, RunState, Scheme} from '../../lib/index.js';
 import type {Tree} from '../../lib/internal.js';
 import {moreau, OptionError, simulate} from '../../lib/index.js';
-import {readBodies, type Place} from './bodies.js';
+import {readBodies, type BodyPose} from './bodies.js';
 import type {BodyContact} from './contacts.js';
 import {multibody, type Multibody, type MultibodySpec} from './multibody.js';
 import {inner, minus, norm, type V3} from './numbers.js';
@@ -335,7 +335,7 @@ interface Left {
 function rowsOfContacts(
   names: readonly (string | number)[],
   contacts: readonly (BodyContact | RigidContact)[],
-  places: (name: string, asked: string) => Place,
+  places: (name: string, asked: string) => BodyPose,
 ): string[] {
   const nameOf = new Map(contacts.map((contact, i) => [contact, names[i]]));
   const rigid = contacts.filter((one): one is RigidContact => 'kind' in one);

@@ -1,7 +1,7 @@
 /** Two shapes that may touch, and their numbers in the axes of their bodies. */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import {local, turned, type V3} from './numbers.js';
 import type {Ball, Shape} from './shapes.js';
 import {constants, numbers, type SomePose} from './state.js';
@@ -17,8 +17,8 @@ export interface TouchingShapes {
 /** A shape of one body, or one of its balls, on a shape of another. */
 export interface Pair<C extends TouchingShapes = TouchingShapes> {
   readonly contact: C;
-  readonly on: Place;
-  readonly of: Place;
+  readonly on: BodyPose;
+  readonly of: BodyPose;
   readonly under: Shape;
   readonly over: Shape;
   readonly ball: Ball | undefined;
@@ -52,14 +52,14 @@ export const ballCentres = (pairs: readonly Pair[]): Vec =>
 export const ballRadii = (pairs: readonly Pair[]): tf.Tensor => numbers(pairs.map(pair => ballOf(pair).radius));
 
 /** The balls of a shape, in the axes of its body. */
-export function ballsIn(shape: Shape, place: Place): readonly {readonly centre: V3; readonly radius: number}[] {
+export function ballsIn(shape: Shape, place: BodyPose): readonly {readonly centre: V3; readonly radius: number}[] {
   return shape
     .balls(place.position, axis => turned(place.rotation, axis))
     .map(({centre, radius}) => ({centre: local(place, centre), radius}));
 }
 
 /** Where a box or an ellipsoid has its centre, in the axes of its body. */
-export const centreIn = ({at}: Shape, place: Place): V3 => (at === undefined ? [0, 0, 0] : local(place, at));
+export const centreIn = ({at}: Shape, place: BodyPose): V3 => (at === undefined ? [0, 0, 0] : local(place, at));
 
 /** Points of contact of the same pairs, one after another. */
 export function joined(slots: readonly Meeting[]): Meeting {

@@ -7,16 +7,16 @@
 import * as tf from '@tensorflow/tfjs';
 
 /** Several numbers of every node, [nodes] each. */
-export type Columns = readonly tf.Tensor[];
+export type PathColumns = readonly tf.Tensor[];
 
 /** Columns of some nodes, by constant numbers. */
-export const pick = <T extends Columns>(columns: T, nodes: readonly number[]): T =>
+export const pick = <T extends PathColumns>(columns: T, nodes: readonly number[]): T =>
   nodes.length === columns[0].shape[0] && nodes.every((node, i) => node === i)
     ? columns
     : (columns.map(column => tf.gather(column, tf.tensor1d([...nodes], 'int32'))) as unknown as T);
 
 /** Two sets of nodes one after the other, then in the order of `positions`. */
-const merged = <T extends Columns>(first: T, second: T, positions: readonly number[]): T =>
+const merged = <T extends PathColumns>(first: T, second: T, positions: readonly number[]): T =>
   pick(first.map((column, i) => tf.concat([column, second[i]])) as unknown as T, positions);
 
 /**
@@ -24,7 +24,7 @@ const merged = <T extends Columns>(first: T, second: T, positions: readonly numb
  * @param parents a node's, −1 of a root
  * @param combine associative: what is nearer to the root first
  */
-export function pathSums<T extends Columns>(
+export function pathSums<T extends PathColumns>(
   parents: readonly number[],
   own: T,
   combine: (before: T, after: T) => T,

@@ -7,7 +7,7 @@ import {optional, readOptions, typed, type Options, type OptionValues} from '../
 import type {Constraint, Params} from '../../lib/index.js';
 import {frictionalContact, OptionError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import {column} from './force-groups.js';
 import {numbers, relativeSpin, type ForceGroup, type Instant} from './state.js';
 import {requireShapes, type Shape} from './shapes.js';
@@ -61,7 +61,7 @@ export function rigidContact(a: string, b: string, spec: Options<typeof contactO
  */
 export function rigidContacts(
   contacts: readonly RigidContact[],
-  places: (name: string, asked: string) => Place,
+  places: (name: string, asked: string) => BodyPose,
   at: (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params) => Instant,
 ): Constraint[] {
   return touchesOf(contacts, places).map(sort => constraintOf(sort, at));
@@ -73,7 +73,7 @@ export function rigidContacts(
  */
 export function rigidEnergies(
   contacts: readonly RigidContact[],
-  places: (name: string, asked: string) => Place,
+  places: (name: string, asked: string) => BodyPose,
 ): Pick<ForceGroup, 'energy'>[] {
   const sprung = contacts.filter(({compliance}) => compliance !== 0);
   return touchesOf(sprung, places).map(({contacts: list, touches}) => {
@@ -112,7 +112,7 @@ export interface Multiplier {
  */
 export function multipliersOf(
   contacts: readonly RigidContact[],
-  places: (name: string, asked: string) => Place,
+  places: (name: string, asked: string) => BodyPose,
 ): Multiplier[] {
   return touchesOf(contacts, places).flatMap(({contacts: list}) => multipliersOfSort(list));
 }

@@ -10,7 +10,7 @@ import {customGap, type CustomJoint} from './custom-joint.js';
 import type {Angle, KnownJoint, SteppedJoint} from './joints.js';
 import type {V3} from './numbers.js';
 import {frameAlong, inner, local, minus, norm, outer, turnedBack} from './numbers.js';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import {Choice, constants, difference, numbers, pointOf, pointVelocity, sidesOf} from './state.js';
 import type {Instant, Pose, Sides} from './state.js';
 import {add, dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
@@ -34,7 +34,7 @@ type Row =
   | ({readonly kind: 'distance'; readonly length: number} & Points)
   | ({readonly kind: 'screw'; readonly turning: Turning; readonly lead: number} & Points)
   | ({readonly kind: 'motor'; readonly turning: Turning; readonly angle: Angle} & Pair)
-  | ({readonly kind: 'custom'; readonly own: CustomJoint; readonly from: Place; readonly to: Place} & Pair)
+  | ({readonly kind: 'custom'; readonly own: CustomJoint; readonly from: BodyPose; readonly to: BodyPose} & Pair)
   | ({readonly kind: 'above'} & Rolling)
   | ({readonly kind: 'rolling'} & Rolling)
   | ({
@@ -174,12 +174,12 @@ const holding: {readonly [kind in Exclude<Kind, 'custom'>]: readonly string[]} =
 
 /** The rows of many joints. */
 export interface JointRows {
-  readonly positions: Rows | undefined;
-  readonly velocities: Rows | undefined;
+  readonly positions: ConstraintRows | undefined;
+  readonly velocities: ConstraintRows | undefined;
 }
 
 /** Rows that are of positions, or of velocities. */
-export interface Rows {
+export interface ConstraintRows {
   readonly count: number;
   gap(at: Instant): tf.Tensor;
   /** The rows of a joint, by its number. */
@@ -194,14 +194,14 @@ export interface Rows {
  */
 export function jointRows(
   joints: readonly (readonly [string, KnownJoint])[],
-  places: (name: string) => Place,
+  places: (name: string) => BodyPose,
   which: ReadonlySet<number> = new Set(joints.keys()),
 ): JointRows {
   const ground = places('ground').index;
   const all = joints.flatMap(([, joint], owner) =>
     which.has(owner) ? rowsOf(joint, places).map(row => ({row, owner})) : [],
   );
-  const collect = (velocities: boolean): Rows | undefined => {
+  const collect = (velocities: boolean): ConstraintRows | undefined => {
     const of: number[][] = joints.map(() => []);
     const names: string[] = [];
     const parts: ((at: Instant) => readonly tf.Tensor[])[] = [];
@@ -227,7 +227,7 @@ export function jointRows(
 }
 
 /** The directions by which turning about an axis is seen. */
-export function turningAbout(axis: V3, a: Place, b: Place): Turning {
+export function turningAbout(axis: V3, a: BodyPose, b: BodyPose): Turning {
   const [first, second] = frameAlong(axis);
   return {
     firstOfA: turnedBack(a.rotation, first),
@@ -237,7 +237,7 @@ export function turningAbout(axis: V3, a: Place, b: Place): Turning {
 }
 
 /** The point about which a joint's torque is given, in world coordinates at the start. */
-export function pointOfJoint(joint: KnownJoint, places: (name: string) => Place): V3 {
+export function pointOfJoint(joint: KnownJoint, places: (name: string) => BodyPose): V3 {
   const [a, b] = [places(joint.a), places(joint.b)];
   if (joint.kind === 'distance') return joint.to;
   if (joint.kind === 'rolling') return b.position;
@@ -247,7 +247,7 @@ export function pointOfJoint(joint: KnownJoint, places: (name: string) => Place)
 }
 
 /** The rows of a joint that leaves a sequence of freedoms. */
-function rowsOfSteps(joint: SteppedJoint, places: (name: string) => Place): Row[] {
+function rowsOfSteps(joint: SteppedJoint, places: (name: string) => BodyPose): Row[] {
   const held = heldBySteps(joint.steps, `${joint.a} – ${joint.b}`);
   const sides = [places(joint.a), places(joint.b)];
   const [from, to] = held.swapped ? sides.reverse() : sides;
@@ -275,7 +275,7 @@ function rowsOfSteps(joint: SteppedJoint, places: (name: string) => Place): Row[
   return [...place, ...(held.turns === undefined ? [] : turning(held.turns)), ...leads];
 }
 
-function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
+function rowsOf(joint: KnownJoint, places: (name: string) => BodyPose): Row[] {
   if ('steps' in joint) return rowsOfSteps(joint, places);
   const [from, to] = [places(joint.a), places(joint.b)];
   const pair: Pair = {a: from.index, b: to.index};

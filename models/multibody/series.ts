@@ -6,10 +6,10 @@
 import * as tf from '@tensorflow/tfjs';
 import {explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
 import type {NumericParams, Params, Trajectory} from '../../lib/index.js';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import type {KnownJoint} from './joints.js';
 import {local} from './numbers.js';
-import {pointOfJoint, type JointRows, type Rows} from './rows.js';
+import {pointOfJoint, type JointRows, type ConstraintRows} from './rows.js';
 import {constants, numbers, poseOf, twistOf, type Instant} from './state.js';
 import {add, cross, neg, rotate, sub, torqueOf, type Quat, type Vec} from './vectors.js';
 
@@ -34,7 +34,7 @@ export interface ReactionSeries {
 }
 
 /** The part of a trajectory that is read. */
-export type SavedSeries = Pick<Trajectory, 'values'>;
+export type BodySeries = Pick<Trajectory, 'values'>;
 
 /** Columns from..to of the rows of one body. */
 function part(values: Float64Array, row: number, width: number, rows: number, from: number, to: number): Float64Array {
@@ -48,7 +48,7 @@ function part(values: Float64Array, row: number, width: number, rows: number, fr
   return out;
 }
 
-export function posesAlong(trajectory: SavedSeries, body: number, bodies: number): PoseSeries {
+export function posesAlong(trajectory: BodySeries, body: number, bodies: number): PoseSeries {
   const [q, v] = [trajectory.values('q'), trajectory.values('v')];
   if (body === bodies) {
     const saved = trajectory.values('t').length;
@@ -107,11 +107,11 @@ export function along(
 }
 
 export function reactionsAlong(
-  trajectory: SavedSeries,
+  trajectory: BodySeries,
   joint: KnownJoint,
   number: number,
   rows: JointRows,
-  places: (name: string) => Place,
+  places: (name: string) => BodyPose,
   bodies: number,
   given: NumericParams,
 ): ReactionSeries {
@@ -158,20 +158,25 @@ export const columnsOf = (wrench: Float64Array): ReactionSeries => ({
 });
 
 /** Force at the centre in world axes, torque about it in body axes. */
-export type Cotangent = readonly [Vec, Vec];
+export type SeriesCotangent = readonly [Vec, Vec];
 
 /**
  * Forces and torques on all bodies of the rows of joints: the transposed derivatives of the rows with respect to poses
  * and velocities, times the multipliers [rows], those of positions first.
  */
-export function wrenchOf({positions, velocities}: JointRows, at: Instant, lambda: tf.Tensor): Cotangent {
+export function wrenchOf({positions, velocities}: JointRows, at: Instant, lambda: tf.Tensor): SeriesCotangent {
   const {pose, twist} = at;
   const held = positions?.count ?? 0;
-  const pulled = (rows: Rows, from: number, moved: (x: readonly tf.Tensor[]) => Instant, x: readonly tf.Tensor[]) => {
+  const pulled = (
+    rows: ConstraintRows,
+    from: number,
+    moved: (x: readonly tf.Tensor[]) => Instant,
+    x: readonly tf.Tensor[],
+  ) => {
     const own = tf.slice(lambda, [from], [rows.count]);
     return tf.grads((...all: tf.Tensor[]) => readingAll(tf.sum(tf.mul(own, rows.gap(moved(all)))), all))([...x]);
   };
-  const wrenches: Cotangent[] = [];
+  const wrenches: SeriesCotangent[] = [];
   if (positions !== undefined) {
     const posed = ([x, y, z, ...r]: readonly tf.Tensor[]) => {
       return {...at, pose: {position: [x, y, z] as const, rotation: r as unknown as Quat}};
@@ -189,7 +194,7 @@ export function wrenchOf({positions, velocities}: JointRows, at: Instant, lambda
       [a, b, c],
     ]);
   }
-  return [0, 1].map(i => wrenches.map(wrench => wrench[i]).reduce(add)) as unknown as Cotangent;
+  return [0, 1].map(i => wrenches.map(wrench => wrench[i]).reduce(add)) as unknown as SeriesCotangent;
 }
 
 /** tfjs refuses the gradient by an input that a function does not read, as the position of a drive is. */

@@ -12,7 +12,7 @@ import {vector} from './numbers.js';
 import {ballCentres, ballRadii, centreIn, type Meet, type Pair} from './pairs.js';
 import type {Shape, SurfaceFunction} from './shapes.js';
 import {constants, pointOf} from './state.js';
-import {add, cross, dot, length, rotate, rotateBack, scale, sub, times, type Matrix, type Vec} from './vectors.js';
+import {add, cross, dot, length, rotate, rotateBack, scale, sub, times, type Matrix3, type Vec} from './vectors.js';
 
 /** Newton doubles the digits: from the one or two that the first step gives near a surface to sixteen. */
 const iterations = 4;
@@ -27,7 +27,7 @@ type Field = (at: Vec) => tf.Tensor;
 interface Jet {
   readonly value: tf.Tensor;
   readonly slope: Vec;
-  readonly bend: Matrix;
+  readonly bend: Matrix3;
 }
 
 /**
@@ -43,17 +43,17 @@ function gradient(f: Field, at: Vec): Vec {
 const jetOf = (f: Field, at: Vec): Jet => ({
   value: f(at),
   slope: gradient(f, at),
-  bend: [0, 1, 2].map(i => gradient(x => gradient(f, x)[i], at)) as unknown as Matrix,
+  bend: [0, 1, 2].map(i => gradient(x => gradient(f, x)[i], at)) as unknown as Matrix3,
 });
 
 /** I + λ H of a symmetric H, inverted by its adjugate. */
-function inverseOf(h: Matrix, lambda: tf.Tensor): Matrix {
+function inverseOf(h: Matrix3, lambda: tf.Tensor): Matrix3 {
   const rows = h.map((row, i) =>
     row.map((x, j) => (i === j ? tf.add(1, tf.mul(lambda, x)) : tf.mul(lambda, x))),
-  ) as unknown as Matrix;
-  const adjugate: Matrix = [cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1])];
+  ) as unknown as Matrix3;
+  const adjugate: Matrix3 = [cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1])];
   const determinant = dot(rows[0], adjugate[0]);
-  return adjugate.map(row => scale(tf.div(1, determinant), row)) as unknown as Matrix;
+  return adjugate.map(row => scale(tf.div(1, determinant), row)) as unknown as Matrix3;
 }
 
 export function ballOnSurface(pairs: readonly Pair[], value: SurfaceFunction): Meet {

@@ -3,7 +3,7 @@
  * moves. All contacts of one sort are one batch of tensors.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import {boxOnBox, ballOnBox, boxSlots} from './box-meetings.js';
 import {ballOnBall, ballOnPlane, ballOnSegment, ellipsoidOnPlane, segmentOnSegment, segmentSlots} from './meetings.js';
 import {turned} from './numbers.js';
@@ -50,7 +50,7 @@ const kinds: readonly SortKind[] = [
  */
 export function touchesOf<C extends TouchingShapes>(
   contacts: readonly C[],
-  places: (name: string, asked: string) => Place,
+  places: (name: string, asked: string) => BodyPose,
   yields = false,
 ): Sort<C>[] {
   const ground = places('ground', '').index;
@@ -81,7 +81,7 @@ const onSurface = (value: SurfaceFunction): SortKind => ({
 });
 
 /** The gap [points] and its direction, in the world. */
-export interface Gap {
+export interface TouchGap {
   readonly gap: tf.Tensor;
   readonly normal: Vec;
   /** Where forces act, from the centres of both sides, in their body axes. */
@@ -115,7 +115,7 @@ export class Touches {
     this.pairs = of(pairs);
   }
 
-  gapAt({pose, params}: Pick<Instant, 'pose' | 'params'>): Gap {
+  gapAt({pose, params}: Pick<Instant, 'pose' | 'params'>): TouchGap {
     const [under, over] = this.pairs;
     const {gap, normal, point, share} = this.meet(under.pose(pose), over.pose(pose), params);
     const arm = ({position, rotation}: SomePose): Vec =>
@@ -125,7 +125,7 @@ export class Touches {
   }
 
   /** Velocity of the upper bodies' points of contact relative to the lower ones', world axes. */
-  velocity({pose, twist}: Pick<Instant, 'pose' | 'twist'>, {arms}: Gap): Vec {
+  velocity({pose, twist}: Pick<Instant, 'pose' | 'twist'>, {arms}: TouchGap): Vec {
     const [onA, onB] = this.sides.map((side, i) => pointVelocity(side.pose(pose), side.twist(twist), arms[i]));
     return difference(onB, onA);
   }

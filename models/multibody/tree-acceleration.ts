@@ -11,9 +11,9 @@ import {units} from './numbers.js';
 import {constants} from './state.js';
 import {pick} from './path-sums.js';
 import {eliminationOf, solveTree} from './tree-elimination.js';
-import type {Local, Motion, TreeAt, TreeMotion, Velocities} from './tree-motion.js';
-import type {Tree} from './tree.js';
-import {add, cross, rotate, rotateBack, scale, sub, type Matrix, type Vec} from './vectors.js';
+import type {JointFrame, BodyMotion, TreeAt, TreeMotion, Velocities} from './tree-motion.js';
+import type {BodyTree} from './tree.js';
+import {add, cross, rotate, rotateBack, scale, sub, type Matrix3, type Vec} from './vectors.js';
 
 /** Matrices of a group's joints [branches, …], in axes of the bodies that they carry. */
 interface JointBlocks {
@@ -47,7 +47,7 @@ function pseudoinverse(S: tf.Tensor): tf.Tensor {
   return linalg.solve(tf.matMul(S, S, true), tf.transpose(S, [0, 2, 1]));
 }
 
-function blocksOf({group, moves, position, rotation}: Local, bias: Motion): JointBlocks {
+function blocksOf({group, moves, position, rotation}: JointFrame, bias: BodyMotion): JointBlocks {
   const own = (a: Vec): Vec => rotateBack(rotation, a);
   const still = constants(group.branches.map(() => [0, 0, 0] as const));
   const columns = moves.flatMap(({axes, point, turns, lead}) =>
@@ -72,9 +72,9 @@ function blocksOf({group, moves, position, rotation}: Local, bias: Motion): Join
 /**
  * Loads on the bodies, [bodies] each, forces in world axes and torques in body axes; and on the joints, [velocities].
  */
-export interface Loads {
+export interface TreeLoads {
   readonly mass: tf.Tensor;
-  readonly inertia: Matrix;
+  readonly inertia: Matrix3;
   readonly force: Vec;
   readonly torque: Vec;
   readonly joints: tf.Tensor | undefined;
@@ -89,9 +89,9 @@ export interface Accelerated {
   readonly borne: readonly tf.Tensor[];
 }
 
-export type Accelerations = (at: TreeAt, v: tf.Tensor, motion: Velocities, loads: Loads) => Accelerated;
+export type Accelerations = (at: TreeAt, v: tf.Tensor, motion: Velocities, loads: TreeLoads) => Accelerated;
 
-export function treeAccelerations(tree: Tree, kinematics: TreeMotion): Accelerations {
+export function treeAccelerations(tree: BodyTree, kinematics: TreeMotion): Accelerations {
   const count = tree.branches.length;
   const {groups} = kinematics;
   // A joint that leaves a body free asks nothing of it.
@@ -180,10 +180,10 @@ const concat = (parts: readonly tf.Tensor[]): tf.Tensor => (parts.length === 1 ?
 const pickRows = (x: tf.Tensor, which: readonly number[]): tf.Tensor => pick([x], which)[0];
 
 /** [bodies, 6, 6], body axes. */
-function massBlocks({mass, inertia}: Loads): tf.Tensor {
+function massBlocks({mass, inertia}: TreeLoads): tf.Tensor {
   const zero = tf.zerosLike(mass);
   const none: Vec = [zero, zero, zero];
-  const masses: Matrix = [
+  const masses: Matrix3 = [
     [mass, zero, zero],
     [zero, mass, zero],
     [zero, zero, mass],
@@ -192,14 +192,14 @@ function massBlocks({mass, inertia}: Loads): tf.Tensor {
 }
 
 /** [bodies, 6, 1], body axes. */
-function onBodies({pose: {rotation}}: TreeAt, {force, torque}: Loads): tf.Tensor {
+function onBodies({pose: {rotation}}: TreeAt, {force, torque}: TreeLoads): tf.Tensor {
   const bodies = [...Array(force[0].shape[0]).keys()];
   return columnOf(rotateBack(pick(rotation, bodies), force), torque);
 }
 
 /** Wrenches of joints' generalized forces: of the bodies that they carry, and of those these hang on, body axes. */
 interface Driven {
-  readonly group: Local['group'];
+  readonly group: JointFrame['group'];
   readonly push: tf.Tensor;
   readonly back: tf.Tensor;
 }
@@ -208,7 +208,7 @@ function drives(
   kinematics: TreeMotion,
   {joints}: TreeAt,
   blocks: readonly JointBlocks[],
-  {joints: forces}: Loads,
+  {joints: forces}: TreeLoads,
 ): Driven[] {
   if (forces === undefined) return [];
   return blocks.flatMap(({freedom, carried}, i) => {

@@ -37,13 +37,13 @@ interface Round {
 }
 
 /** The order of elimination of a tree. */
-export interface Elimination {
+export interface TreeElimination {
   /** For joints that hang on bodies, whether they go before these. */
   readonly first: readonly boolean[];
   readonly rounds: readonly Round[];
 }
 
-export function eliminationOf(tree: BlockTree): Elimination {
+export function eliminationOf(tree: BlockTree): TreeElimination {
   const {bodies, joints} = tree;
   const ends = [
     ...joints.map(({body}, i) => [bodies + i, body] as const),
@@ -163,7 +163,7 @@ interface Solved {
  * @param right [nodes, 6, 1]
  */
 export function solveTree(
-  {rounds}: Elimination,
+  {rounds}: TreeElimination,
   pivots: tf.Tensor,
   inverses: tf.Tensor,
   couplings: tf.Tensor | undefined,

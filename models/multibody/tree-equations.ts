@@ -7,8 +7,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {lifted} from '../../lib/internal.js';
 import {pick} from './path-sums.js';
-import type {Accelerated, Loads} from './tree-acceleration.js';
-import {grounded, type Local, type TreeAt, type TreeMotion, type Velocities} from './tree-motion.js';
+import type {Accelerated, TreeLoads} from './tree-acceleration.js';
+import {grounded, type JointFrame, type TreeAt, type TreeMotion, type Velocities} from './tree-motion.js';
 import {add, cross, dot, product, rotate, rotateBack, scale, sub, times, type Quat, type Vec} from './vectors.js';
 
 /** Values of all bodies, given, with the equations that they satisfy. */
@@ -16,7 +16,7 @@ export interface TreeEquations {
   places(at: TreeAt): TreeAt;
   velocities(at: TreeAt, v: tf.Tensor, found: Velocities): Velocities;
   /** @returns q'' [velocities] */
-  accelerations(at: TreeAt, v: tf.Tensor, motion: Velocities, loads: Loads, found: Accelerated): tf.Tensor;
+  accelerations(at: TreeAt, v: tf.Tensor, motion: Velocities, loads: TreeLoads, found: Accelerated): tf.Tensor;
 }
 
 const vec = ([x, y, z]: readonly tf.Tensor[]): Vec => [x, y, z];
@@ -26,7 +26,7 @@ const still = [0, 0, 0];
  * Generalized forces on a group's joints of the forces and torques that bodies get from theirs, in body axes about
  * their centres.
  */
-function alongAxes({group, moves, position, rotation}: Local, force: Vec, torque: Vec): tf.Tensor[][] {
+function alongAxes({group, moves, position, rotation}: JointFrame, force: Vec, torque: Vec): tf.Tensor[][] {
   const [f, n] = [force, torque].map(all => rotate(rotation, pick(all, group.bodies)));
   return moves.flatMap(({axes, point, turns, lead}) => {
     const about = turns ? add(n, cross(sub(position, point), f)) : undefined;
@@ -97,7 +97,7 @@ export function treeEquations(motion: TreeMotion): TreeEquations {
     at: TreeAt,
     v: tf.Tensor,
     moving: Velocities,
-    {mass, inertia, force, torque, joints}: Loads,
+    {mass, inertia, force, torque, joints}: TreeLoads,
     found: Accelerated,
   ): tf.Tensor => {
     const {position: y, rotation: s} = at.relative;

@@ -7,13 +7,13 @@ import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/internal.js';
 import {pick} from './path-sums.js';
 import type {TreeAt, TreeMotion} from './tree-motion.js';
-import type {Tree} from './tree.js';
-import {add, cross, dot, rotate, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
+import type {BodyTree} from './tree.js';
+import {add, cross, dot, rotate, scale, sub, times, type Matrix3, type Quat, type Vec} from './vectors.js';
 
 /** Inertia and forces of a tree, from those of its bodies, [bodies] each. */
 export interface TreeInertia {
   /** Jᵀ M_b J, [velocities, velocities], with the Jacobian J of the bodies' velocities; inertia in body axes. */
-  mass(at: TreeAt, mass: tf.Tensor, inertia: Matrix): tf.Tensor;
+  mass(at: TreeAt, mass: tf.Tensor, inertia: Matrix3): tf.Tensor;
   /** Jᵀ w, [velocities]: forces in world axes at the centres, torques in body axes. */
   force(at: TreeAt, force: Vec, torque: Vec): tf.Tensor;
 }
@@ -32,7 +32,7 @@ interface Reach {
   readonly firstOfVelocity: readonly number[];
 }
 
-function reachOf({branches, velocities}: Tree): Reach {
+function reachOf({branches, velocities}: BodyTree): Reach {
   const n = branches.length;
   const moved = new Float64Array(velocities * n);
   const beyond = new Float64Array(velocities * velocities);
@@ -67,7 +67,7 @@ function reachOf({branches, velocities}: Tree): Reach {
   return {moved, beyond, turns, shifts, firstOfBody, firstOfVelocity};
 }
 
-export function treeInertia(tree: Tree, motion: TreeMotion): TreeInertia {
+export function treeInertia(tree: BodyTree, motion: TreeMotion): TreeInertia {
   const [n, m] = [tree.branches.length, tree.velocities];
   const bodies = [...Array(n).keys()];
   let known: Reach | undefined;

@@ -9,7 +9,7 @@ import {constantTensor} from '../../lib/internal.js';
 import {units, type V3} from './numbers.js';
 import {pathSums, pick} from './path-sums.js';
 import {constants, numbers, type Pose} from './state.js';
-import type {Branch, Freedom, Tree} from './tree.js';
+import type {Branch, Freedom, BodyTree} from './tree.js';
 import {add, cross, product, rotate, rotateBack, scale, sub, sum, type Quat, type Vec} from './vectors.js';
 
 /** Branches whose joints have the same degrees of freedom; tensors below are [branches]. */
@@ -34,7 +34,7 @@ export interface Move {
 }
 
 /** Poses of bodies relative to their parents, in axes of the parents. */
-export interface Local {
+export interface JointFrame {
   readonly group: Group;
   readonly moves: readonly Move[];
   readonly position: Vec;
@@ -45,24 +45,24 @@ export interface Local {
 export interface TreeAt {
   /** World axes, the ground last. */
   readonly pose: Pose;
-  readonly joints: readonly Local[];
+  readonly joints: readonly JointFrame[];
   /** The pose of every body relative to its parent, in axes of the parent. */
   readonly relative: {readonly position: Vec; readonly rotation: Quat};
 }
 
 /** World axes, the ground last. */
-export interface Motion {
+export interface BodyMotion {
   readonly linear: Vec;
   readonly angular: Vec;
 }
 
 /** Velocities of bodies. */
-export interface Velocities extends Motion {
+export interface Velocities extends BodyMotion {
   /** The angular ones in body axes. */
   readonly spin: Vec;
 }
 
-function groupsOf({branches}: Tree): readonly Group[] {
+function groupsOf({branches}: BodyTree): readonly Group[] {
   const found = new Map<string, Branch[]>();
   for (const branch of branches) {
     const key = branch.freedoms.map(({kind}) => kind).join(' ');
@@ -82,7 +82,7 @@ function groupsOf({branches}: Tree): readonly Group[] {
 const ofEach = (x: tf.Tensor, {branches}: Group, of: (branch: Branch) => number): tf.Tensor =>
   pick([x], branches.map(of))[0];
 
-function localOf(group: Group, q: tf.Tensor): Local {
+function localOf(group: Group, q: tf.Tensor): JointFrame {
   const {branches, kinds} = group;
   const of = (entry: (branch: Branch) => V3): Vec => constants(branches.map(entry));
   const moves: Move[] = [];
@@ -159,7 +159,7 @@ export class TreeMotion {
   private readonly bodyPlaces: readonly number[];
   private readonly velocityPlaces: readonly number[];
 
-  constructor(tree: Tree) {
+  constructor(tree: BodyTree) {
     const count = tree.branches.length;
     this.groups = groupsOf(tree);
     const [before, places] = [new Array<number>(count), new Array<number>(count)];
@@ -191,7 +191,7 @@ export class TreeMotion {
   }
 
   /** Rates of a group's joints from those of all: by motion, by axis. */
-  rates(v: tf.Tensor, {group, moves}: Local): tf.Tensor[][] {
+  rates(v: tf.Tensor, {group, moves}: JointFrame): tf.Tensor[][] {
     let number = 0;
     return moves.map(({axes}) =>
       axes.map(() => {
@@ -220,8 +220,8 @@ export class TreeMotion {
   }
 
   /** Velocities of bodies relative to their parents from the joints' rates, in axes of the parents. */
-  relativeVelocities(at: TreeAt, v: tf.Tensor): Motion[] {
-    return at.joints.map((local): Motion => {
+  relativeVelocities(at: TreeAt, v: tf.Tensor): BodyMotion[] {
+    return at.joints.map((local): BodyMotion => {
       const rates = this.rates(v, local);
       let [linear, angular] = [zeros(local.group), zeros(local.group)];
       local.moves.forEach((move, i) => {
@@ -237,7 +237,7 @@ export class TreeMotion {
   }
 
   /** Bias accelerations of all bodies, those at zero joint accelerations: J' v. */
-  bias(at: TreeAt, v: tf.Tensor, motion: Velocities): Motion {
+  bias(at: TreeAt, v: tf.Tensor, motion: Velocities): BodyMotion {
     return this.summed(at, this.relativeBias(at, v, motion));
   }
 
@@ -245,8 +245,8 @@ export class TreeMotion {
    * Bias accelerations of bodies relative to their parents, in axes of the parents: centripetal and Coriolis
    * accelerations, and the rate of change of the axes.
    */
-  relativeBias(at: TreeAt, v: tf.Tensor, motion: Velocities): Motion[] {
-    return at.joints.map((local): Motion => {
+  relativeBias(at: TreeAt, v: tf.Tensor, motion: Velocities): BodyMotion[] {
+    return at.joints.map((local): BodyMotion => {
       const {group, moves, position} = local;
       const rates = this.rates(v, local);
       // The frame that has made the motions so far, with its origin at `place`.
@@ -271,7 +271,7 @@ export class TreeMotion {
   }
 
   /** Motions of all bodies: sums along the paths of motions relative to the parents, in axes of the parents. */
-  private summed({pose}: TreeAt, parts: readonly Motion[]): Motion {
+  private summed({pose}: TreeAt, parts: readonly BodyMotion[]): BodyMotion {
     const rotation = pick(pose.rotation, this.before);
     const own = this.byBody(parts.map(({linear, angular}) => [...linear, ...angular]));
     const turns = pathSums(this.parents, rotate(rotation, vec(own.slice(3))), add);

@@ -2,7 +2,7 @@
  * Minimal coordinates: a spanning tree of the joints, each with its own coordinates (Featherstone, Rigid Body Dynamics
  * Algorithms, 2008, chapter 4). How bodies move along it: tree-motion.ts.
  */
-import type {Place} from './bodies.js';
+import type {BodyPose} from './bodies.js';
 import type {KnownJoint} from './joints.js';
 import {composed, conjugate, minus, turnedBack, type Q4, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
@@ -46,7 +46,7 @@ export interface Branch {
 type Hung = Omit<Branch, 'position' | 'velocities' | 'slides'>;
 
 /** A spanning tree, and the joints that close its loops. */
-export interface Tree {
+export interface BodyTree {
   readonly branches: readonly Branch[];
   /** Numbers in q and in v. */
   readonly positions: number;
@@ -78,14 +78,18 @@ const free: readonly Freedom[] = [
 ];
 
 /** @param bodies without the ground */
-export function treeOf(bodies: readonly Place[], joints: readonly KnownJoint[], places: (name: string) => Place): Tree {
+export function treeOf(
+  bodies: readonly BodyPose[],
+  joints: readonly KnownJoint[],
+  places: (name: string) => BodyPose,
+): BodyTree {
   const ground = places('ground');
   const reached = new Set([ground.index]);
   const loops = new Set(joints.keys());
   const branches: Hung[] = [];
   const hang = (
-    parent: Place,
-    body: Place,
+    parent: BodyPose,
+    body: BodyPose,
     joint: number | undefined,
     at: V3,
     freedoms: readonly Freedom[],
@@ -135,7 +139,7 @@ export function treeOf(bodies: readonly Place[], joints: readonly KnownJoint[], 
   return counted(branches, [...loops]);
 }
 
-function counted(hung: readonly Hung[], loops: readonly number[]): Tree {
+function counted(hung: readonly Hung[], loops: readonly number[]): BodyTree {
   const start: number[] = [];
   const balls: {q: number; v: number}[] = [];
   const coordinates = new Map<number, readonly Coordinate[]>();

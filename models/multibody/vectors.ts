@@ -10,7 +10,7 @@ export type Vec = readonly [tf.Tensor, tf.Tensor, tf.Tensor];
 /** w, x, y, z: from body axes to world axes. */
 export type Quat = readonly [tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor];
 /** Rows. */
-export type Matrix = readonly [Vec, Vec, Vec];
+export type Matrix3 = readonly [Vec, Vec, Vec];
 
 export const add = (a: Vec, b: Vec): Vec => [tf.add(a[0], b[0]), tf.add(a[1], b[1]), tf.add(a[2], b[2])];
 export const sub = (a: Vec, b: Vec): Vec => [tf.sub(a[0], b[0]), tf.sub(a[1], b[1]), tf.sub(a[2], b[2])];
@@ -26,7 +26,7 @@ export const cross = (a: Vec, b: Vec): Vec => [
 /** Σ of vectors, at least one. */
 export const sum = (terms: readonly Vec[]): Vec => terms.reduce(add);
 /** Rows by columns: M a. */
-export const times = (m: Matrix, a: Vec): Vec => [dot(m[0], a), dot(m[1], a), dot(m[2], a)];
+export const times = (m: Matrix3, a: Vec): Vec => [dot(m[0], a), dot(m[1], a), dot(m[2], a)];
 export const length = (a: Vec): tf.Tensor => tf.sqrt(dot(a, a));
 
 /** From body axes to world axes; without a rotation, those of the ground, as it is. */

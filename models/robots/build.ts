@@ -14,7 +14,14 @@ import {jointForce, type JointForce} from '../multibody/joint-forces.js';
 import {compound, fixed, prismatic, revolute, spherical, type CompoundStep, type Joint} from '../multibody/joints.js';
 import type {MultibodySpec} from '../multibody/multibody.js';
 import {composed, conjugate, identity, plus, turned, units, type V3} from '../multibody/numbers.js';
-import {type Description, type Drive, type Freedom, type Link, type Place, type Weight} from './description.js';
+import {
+  type Description,
+  type JointDrive,
+  type LinkFreedom,
+  type Link,
+  type LinkPose,
+  type Weight,
+} from './description.js';
 import type {BuildOptions} from './read-options.js';
 import {diagonal, here, isDiagonal, moved, together, within} from './rotations.js';
 import {FreeNames, type FileReader} from './xml.js';
@@ -23,9 +30,9 @@ import {FreeNames, type FileReader} from './xml.js';
 export interface CoordinatePlace {
   readonly joint: string;
   readonly step: number;
-  readonly freedom: Freedom;
+  readonly freedom: LinkFreedom;
   /** Pose of the link at the start: in the world if it is free, otherwise in the axes of its parent body. */
-  readonly start: Place;
+  readonly start: LinkPose;
 }
 
 /** A model, with the names of its parts. */
@@ -34,17 +41,17 @@ export interface Built {
   /** In the order of the file. */
   readonly coordinates: readonly CoordinatePlace[];
   /** For each link: the body that it belongs to, and its axes relative to those of the body's first link. */
-  readonly parts: readonly {readonly body: string; readonly place: Place}[];
+  readonly parts: readonly {readonly body: string; readonly place: LinkPose}[];
   /** For each body: its centre of mass in the axes of its first link, and the pose of that link at the start. */
-  readonly bodies: {readonly [name: string]: {readonly centre: V3; readonly start: Place}};
+  readonly bodies: {readonly [name: string]: {readonly centre: V3; readonly start: LinkPose}};
 }
 
 /** @throws DataError 'bad-model-file'; OptionError 'bad-option', 'bad-multibody' */
 export function build(described: Description, reader: FileReader, options: BuildOptions): Built {
   const {links, drives, closures, gravity} = described;
-  const start: Place[] = [];
+  const start: LinkPose[] = [];
   const owner: number[] = [];
-  const parts: {body: string; place: Place}[] = [];
+  const parts: {body: string; place: LinkPose}[] = [];
   const seen = new Set<string>();
   links.forEach((link, i) => {
     if (seen.has(link.name)) reader.fail(link.element, `two bodies are named ${link.name}.`);
@@ -66,7 +73,7 @@ export function build(described: Description, reader: FileReader, options: Build
   const freedoms = links.flatMap(link => link.freedoms);
   requireUnique(freedoms, 'joints', reader);
   requireUnique(drives, 'drives', reader);
-  const bodies: {[name: string]: {centre: V3; start: Place}} = {};
+  const bodies: {[name: string]: {centre: V3; start: LinkPose}} = {};
   const specs: {[name: string]: BodySpec} = {};
   links.forEach((link, i) => {
     if (owner[i] !== i || link.parent === undefined) return;
@@ -188,13 +195,13 @@ function requireUnique(
 function jointOf(
   link: Link,
   parent: string,
-  start: Place,
+  start: LinkPose,
   limits: boolean,
 ): {readonly joint: Joint; readonly steps: readonly number[]} {
   const {freedoms, name: body} = link;
   const point = (at: V3): V3 => plus(start.position, turned(start.rotation, at));
   const direction = (axis: V3): V3 => turned(start.rotation, axis);
-  const loads = ({armature, range, reference}: Freedom) => ({
+  const loads = ({armature, range, reference}: LinkFreedom) => ({
     armature,
     ...(range === undefined || !limits
       ? {}
@@ -269,7 +276,7 @@ function passive(coordinates: readonly CoordinatePlace[], {frictionScale}: Build
 }
 
 function driven(
-  drives: readonly Drive[],
+  drives: readonly JointDrive[],
   coordinates: readonly CoordinatePlace[],
   reader: FileReader,
   {controls}: BuildOptions,

@@ -3,13 +3,13 @@
  * parent, with inertias and degrees of freedom. Angles are in radians.
  */
 import type {Q4, V3} from '../multibody/numbers.js';
-import type {Element} from './xml.js';
+import type {ParsedElement} from './xml.js';
 
 /** A 3 × 3 matrix by rows. */
 export type M3 = readonly [V3, V3, V3];
 
 /** Axes of a link relative to those of another. */
-export interface Place {
+export interface LinkPose {
   readonly position: V3;
   readonly rotation: Q4;
 }
@@ -22,9 +22,9 @@ export interface Weight {
 }
 
 /** A degree of freedom of a link relative to its parent, in the link's own axes. */
-export interface Freedom {
+export interface LinkFreedom {
   readonly name: string;
-  readonly element: Element;
+  readonly element: ParsedElement;
   readonly kind: 'turn' | 'slide' | 'ball' | 'free';
   readonly axis: V3;
   readonly at: V3;
@@ -60,19 +60,19 @@ export interface Solid {
   readonly kind: 'sphere' | 'capsule' | 'cylinder' | 'box' | 'ellipsoid' | 'plane';
   /** Half lengths: radius; radius and half the axis; half the edges. */
   readonly size: readonly number[];
-  readonly place: Place;
+  readonly place: LinkPose;
   readonly colour: readonly number[] | undefined;
 }
 
 /** A rigid part. */
 export interface Link {
   readonly name: string;
-  readonly element: Element;
+  readonly element: ParsedElement;
   /** In `links`; undefined for the world. */
   readonly parent: number | undefined;
-  readonly place: Place;
+  readonly place: LinkPose;
   readonly weights: readonly Weight[];
-  readonly freedoms: readonly Freedom[];
+  readonly freedoms: readonly LinkFreedom[];
   readonly solids: readonly Solid[];
 }
 
@@ -80,9 +80,9 @@ export interface Link {
  * An actuator of a joint, with the force gear · (gain · control + bias₀ + bias₁ · gear · position + bias₂ · gear ·
  * rate).
  */
-export interface Drive {
+export interface JointDrive {
   readonly name: string;
-  readonly element: Element;
+  readonly element: ParsedElement;
   readonly joint: string;
   readonly gear: number;
   readonly gain: number;
@@ -94,7 +94,7 @@ export interface Drive {
 /** A point at which two links are held together, or their whole poses. */
 export interface Closure {
   readonly name: string;
-  readonly element: Element;
+  readonly element: ParsedElement;
   readonly kind: 'point' | 'all';
   readonly links: readonly [string, string];
   readonly at: V3;
@@ -106,7 +106,7 @@ export interface Closure {
 export interface Description {
   /** Parents before their children. */
   readonly links: readonly Link[];
-  readonly drives: readonly Drive[];
+  readonly drives: readonly JointDrive[];
   readonly closures: readonly Closure[];
   readonly gravity: V3;
   /** Inertias that break the triangle inequality take the mean of their moments for each. */

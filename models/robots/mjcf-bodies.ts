@@ -1,9 +1,18 @@
 /** Bodies of an MJCF file: frames, inertias, joints and geoms, with MuJoCo's rules and default values. */
 import {principalMoments} from '../multibody/inertia.js';
 import {identity, minus, norm, origin, outer, plus, scaled, turned, type Q4, type V3} from '../multibody/numbers.js';
-import {still, world, type Freedom, type Link, type M3, type Place, type Solid, type Weight} from './description.js';
+import {
+  still,
+  world,
+  type LinkFreedom,
+  type Link,
+  type M3,
+  type LinkPose,
+  type Solid,
+  type Weight,
+} from './description.js';
 import {known} from './mjcf-attributes.js';
-import {orientationOf, orientations, type Compiler, type Defaults, type Options} from './mjcf-settings.js';
+import {orientationOf, orientations, type Compiler, type Defaults, type MjcfOptionElement} from './mjcf-settings.js';
 import {
   aboutAxis,
   alongZ,
@@ -18,19 +27,19 @@ import {
   within,
 } from './rotations.js';
 import {weightOf} from './solids.js';
-import {FreeNames, namesWithin, notNegative, positive, type Element, type FileReader} from './xml.js';
+import {FreeNames, namesWithin, notNegative, positive, type ParsedElement, type FileReader} from './xml.js';
 
 /** An element of a body, with the frame and the default class in which it stands. */
 interface Part {
-  readonly element: Element;
-  readonly frame: Place;
+  readonly element: ParsedElement;
+  readonly frame: LinkPose;
   readonly style: string | undefined;
 }
 
 /** A geom with its defaults. */
 interface Geom {
-  readonly element: Element;
-  readonly frame: Place;
+  readonly element: ParsedElement;
+  readonly frame: LinkPose;
   readonly solid: Solid | undefined;
 }
 
@@ -39,16 +48,16 @@ export class BodyReader {
   private collide = true;
   private bodyNames = new FreeNames([]);
   private jointNames = new FreeNames([]);
-  private fields: readonly Element[] = [];
+  private fields: readonly ParsedElement[] = [];
   constructor(
     private readonly reader: FileReader,
     private readonly compiler: Compiler,
-    private readonly options: Options,
+    private readonly options: MjcfOptionElement,
     private readonly defaults: Defaults,
     private readonly limits: boolean,
   ) {}
 
-  readWorld(root: Element): readonly Link[] {
+  readWorld(root: ParsedElement): readonly Link[] {
     const worlds = root.children.filter(({tag}) => tag === 'worldbody');
     if (worlds.length === 0) this.reader.fail(root, '<mujoco> has no <worldbody>.');
     for (const one of worlds) this.reader.expect(one, '');
@@ -66,9 +75,9 @@ export class BodyReader {
 
   /** @param carried whether the body that carries it moves */
   private body(
-    element: Element,
+    element: ParsedElement,
     parent: number | undefined,
-    place: Place,
+    place: LinkPose,
     around: string | undefined,
     name: string,
     carried: boolean,
@@ -114,7 +123,7 @@ export class BodyReader {
   }
 
   /** Elements of a body, in its frames and outside them. */
-  private parts({children}: Element, frame: Place, style: string | undefined): Part[] {
+  private parts({children}: ParsedElement, frame: LinkPose, style: string | undefined): Part[] {
     return children.flatMap(element => {
       if (element.tag !== 'frame') return [{element, frame, style}];
       this.reader.expect(element, known.frame);
@@ -123,14 +132,14 @@ export class BodyReader {
   }
 
   /** The inertia that is given or comes from the geoms, at least as large as the compiler's bounds. */
-  private weights(body: Element, inertials: readonly Part[], geoms: readonly Geom[], name: string): Weight[] {
+  private weights(body: ParsedElement, inertials: readonly Part[], geoms: readonly Geom[], name: string): Weight[] {
     const {reader} = this;
     const {inertiaFromGeom, boundMass, boundInertia} = this.compiler;
     const [given, second] = inertials;
     if (second !== undefined) reader.fail(second.element, `body ${name} has two of <inertial>.`);
     const grouped = (): readonly Geom[] => {
       const [first, last] = this.compiler.groups;
-      const group = (element: Element): number => reader.number(element, 'group', 0);
+      const group = (element: ParsedElement): number => reader.number(element, 'group', 0);
       return geoms.filter(({element}) => group(element) >= first && group(element) <= last);
     };
     const explicit = given !== undefined && (inertiaFromGeom !== 'true' || grouped().length === 0);
@@ -163,7 +172,7 @@ export class BodyReader {
     return solid === undefined ? [] : [weightOf(solid, mass === undefined ? {density} : {mass})];
   }
 
-  private rotation(element: Element): Q4 {
+  private rotation(element: ParsedElement): Q4 {
     const {reader} = this;
     const kind = orientationOf(element, reader);
     if (kind === undefined) return identity;
@@ -192,11 +201,11 @@ export class BodyReader {
         return unit(numbers(4) as unknown as Q4);
     }
   }
-  private place(element: Element): Place {
+  private place(element: ParsedElement): LinkPose {
     return {position: this.reader.vector(element, 'pos'), rotation: this.rotation(element)};
   }
 
-  private inertial(element: Element): Weight {
+  private inertial(element: ParsedElement): Weight {
     const {reader} = this;
     reader.expect(element, known.inertial);
     reader.required(element, 'pos');
@@ -219,7 +228,7 @@ export class BodyReader {
     return principal(mass, reader.vector(element, 'diaginertia'), place);
   }
 
-  private joint({element: given, frame, style}: Part, otherwise: string): Freedom {
+  private joint({element: given, frame, style}: Part, otherwise: string): LinkFreedom {
     const {reader, compiler, options} = this;
     const freed = given.tag === 'freejoint';
     const element = freed ? given : this.defaults.complete(given, style);
@@ -227,7 +236,7 @@ export class BodyReader {
     const type = freed ? 'free' : reader.word(element, 'type', ['hinge', 'slide', 'ball', 'free'], 'hinge');
     const list = (name: string): readonly number[] => reader.numbers(element, name, 1, 3) ?? [0];
     const stiffness = options.acts('spring') ? list('stiffness') : [0];
-    const common: Freedom = {
+    const common: LinkFreedom = {
       ...still,
       name: element.attributes.name ?? this.jointNames.next(otherwise),
       element,
@@ -271,7 +280,7 @@ export class BodyReader {
   }
 
   /** Where the joint is stopped: MuJoCo holds it by its margin within its range, in radians for all files. */
-  private stops(element: Element, inRadians: (x: number) => number): readonly [number, number] | undefined {
+  private stops(element: ParsedElement, inRadians: (x: number) => number): readonly [number, number] | undefined {
     const {reader} = this;
     const range = this.range(element, 'range', 'limited');
     if (range === undefined) return undefined;
@@ -287,7 +296,7 @@ export class BodyReader {
    * A range, if it applies: if `limited` says so, or with autolimits wherever one is given whose first number is the
    * smaller.
    */
-  range(element: Element, name: string, limited: string): readonly [number, number] | undefined {
+  range(element: ParsedElement, name: string, limited: string): readonly [number, number] | undefined {
     const {reader} = this;
     const held = reader.word(element, limited, ['true', 'false', 'auto', '1', '0'], 'auto');
     if (held === 'false' || held === '0') return undefined;
@@ -305,7 +314,7 @@ export class BodyReader {
   }
 
   /** The shape of a geom in its body; undefined for height fields, meshes, and what has the size that fits a mesh. */
-  private solid(element: Element, frame: Place): Solid | undefined {
+  private solid(element: ParsedElement, frame: LinkPose): Solid | undefined {
     const {reader} = this;
     reader.expect(element, known.geom);
     const kinds = ['sphere', 'capsule', 'cylinder', 'box', 'ellipsoid', 'plane', 'mesh', 'hfield', 'sdf'] as const;
@@ -345,7 +354,7 @@ export class BodyReader {
   }
 
   /** The box by which a height field weighs in MuJoCo: as high as half of the greatest elevation and the base. */
-  private fieldBox(element: Element, frame: Place): Solid {
+  private fieldBox(element: ParsedElement, frame: LinkPose): Solid {
     const {reader} = this;
     const name = reader.required(element, 'hfield');
     const field =
@@ -358,7 +367,7 @@ export class BodyReader {
 }
 
 /** A height field without a name has that of its file, without folder and extension. */
-const fieldName = ({attributes: {name, file = ''}}: Element): string =>
+const fieldName = ({attributes: {name, file = ''}}: ParsedElement): string =>
   name ?? file.replace(/^.*[\\/]/, '').replace(/\.[^.]*$/, '');
 
 const heavier = ({mass, centre, inertia}: Weight, by: number): Weight => ({

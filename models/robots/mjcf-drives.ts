@@ -2,11 +2,11 @@
  * Actuators of an MJCF file. To MuJoCo all kinds are one, which motor, position and velocity set: so an element of any
  * kind in a default class changes what those after it begin with, be they of another kind.
  */
-import type {Drive} from './description.js';
+import type {JointDrive} from './description.js';
 import type {BodyReader} from './mjcf-bodies.js';
 import {known} from './mjcf-attributes.js';
-import type {Defaults, Options} from './mjcf-settings.js';
-import {notNegative, type Element, type FileReader, type FreeNames} from './xml.js';
+import type {Defaults, MjcfOptionElement} from './mjcf-settings.js';
+import {notNegative, type ParsedElement, type FileReader, type FreeNames} from './xml.js';
 
 /** The kinds that are read. */
 const kinds = ['motor', 'position', 'velocity', 'general'] as const;
@@ -23,7 +23,7 @@ interface Setting {
   readonly gainType: string;
   readonly biasType: string;
   readonly dynType: string;
-  readonly attributes: Element['attributes'];
+  readonly attributes: ParsedElement['attributes'];
 }
 
 const initial: Setting = {
@@ -37,14 +37,14 @@ const initial: Setting = {
 
 /** Empty where it is not supported, which is told. */
 export function driveOf(
-  given: Element,
+  given: ParsedElement,
   number: number,
   reader: FileReader,
   bodies: BodyReader,
-  options: Options,
+  options: MjcfOptionElement,
   defaults: Defaults,
   names: FreeNames,
-): Drive[] {
+): JointDrive[] {
   const elements = [...defaults.elements(given).filter(({tag}) => actuators.has(tag)), given];
   const odd = elements.find(({tag}) => !isKind(tag));
   if (odd !== undefined) {
@@ -84,7 +84,7 @@ export function driveOf(
 /** All that MuJoCo has. */
 const actuators = new Set([...kinds, ...'intvelocity damper cylinder muscle adhesion dcmotor plugin'.split(' ')]);
 
-function changed(before: Setting, element: Element, reader: FileReader): Setting {
+function changed(before: Setting, element: ParsedElement, reader: FileReader): Setting {
   const {tag} = element;
   reader.expect(element, known[tag as Kind]);
   const {gain, bias} = before;

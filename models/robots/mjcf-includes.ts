@@ -1,5 +1,5 @@
 /** Files that an MJCF file includes: the elements of each stand in the place of its <include>. */
-import {readXml, type Element, type FileReader} from './xml.js';
+import {readXml, type ParsedElement, type FileReader} from './xml.js';
 
 /** A path without '.', and without '..' where a folder precedes it. */
 const plain = (path: string): string =>
@@ -18,16 +18,20 @@ const plain = (path: string): string =>
  * unsupported.
  * @throws DataError 'bad-xml', 'bad-model-file'
  */
-export function included(root: Element, given: {readonly [path: string]: string}, reader: FileReader): Element {
+export function included(
+  root: ParsedElement,
+  given: {readonly [path: string]: string},
+  reader: FileReader,
+): ParsedElement {
   const texts = new Map(Object.entries(given).map(([path, text]) => [plain(path), text]));
   const done = new Set<string>();
-  const expand = (element: Element, folder: string): Element => ({
+  const expand = (element: ParsedElement, folder: string): ParsedElement => ({
     ...element,
     children: element.children.flatMap(child =>
       child.tag === 'include' ? from(child, folder) : expand(child, folder),
     ),
   });
-  const from = (include: Element, folder: string): readonly Element[] => {
+  const from = (include: ParsedElement, folder: string): readonly ParsedElement[] => {
     reader.expect(include, 'file');
     const file = reader.required(include, 'file');
     const path = [plain(file), plain(`${folder}${file}`)].find(one => texts.has(one));

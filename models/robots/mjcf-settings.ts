@@ -1,7 +1,7 @@
 /** Settings of an MJCF file: compiler, option, size and default classes. */
 import {origin, type V3} from '../multibody/numbers.js';
 import {known} from './mjcf-attributes.js';
-import {type Element, type FileReader} from './xml.js';
+import {type ParsedElement, type FileReader} from './xml.js';
 
 /** How the file is read. Each setting is read, and checked, where it acts. */
 export interface Compiler {
@@ -22,7 +22,7 @@ export interface Compiler {
   readonly aligns: boolean;
 }
 
-export function compilerOf(root: Element, reader: FileReader): Compiler {
+export function compilerOf(root: ParsedElement, reader: FileReader): Compiler {
   const merged = mergedOf(root, 'compiler');
   reader.expect(merged, known.compiler);
   const yes = (name: string, otherwise: 'true' | 'false'): boolean =>
@@ -70,7 +70,7 @@ export function compilerOf(root: Element, reader: FileReader): Compiler {
 }
 
 /** A section may occur several times: later attributes replace earlier ones. */
-const mergedOf = (root: Element, tag: string): Element =>
+const mergedOf = (root: ParsedElement, tag: string): ParsedElement =>
   root.children
     .filter(child => child.tag === tag)
     .reduce(
@@ -79,7 +79,7 @@ const mergedOf = (root: Element, tag: string): Element =>
         attributes: {...sum.attributes, ...child.attributes},
         children: [...sum.children, ...child.children],
       }),
-      {...root, tag, attributes: {}, children: [] as readonly Element[]},
+      {...root, tag, attributes: {}, children: [] as readonly ParsedElement[]},
     );
 
 /** Flags by which MuJoCo leaves out forces of joints and equalities, and the flags that leave out several. */
@@ -95,14 +95,14 @@ const leaving: {readonly [flag: string]: readonly string[]} = {
 };
 
 /** Settings that act on the motion. */
-export interface Options {
+export interface MjcfOptionElement {
   readonly gravity: V3;
   /** Whether flags leave that in: 'equality', 'limit', 'frictionloss', 'spring', 'damper', 'actuation', 'clampctrl'. */
   acts(flag: string): boolean;
 }
 
 /** Gravity's default is 9.81 downwards. */
-export function optionsOf(root: Element, reader: FileReader): Options {
+export function optionsOf(root: ParsedElement, reader: FileReader): MjcfOptionElement {
   const merged = mergedOf(root, 'option');
   reader.expect(merged, known.option);
   for (const name of ['density', 'viscosity'])
@@ -127,14 +127,14 @@ const defaultTags = (
 
 /** Default classes: the elements of each, after those of the enclosing classes. */
 export class Defaults {
-  private readonly classes = new Map<string, readonly Element[]>([['main', []]]);
+  private readonly classes = new Map<string, readonly ParsedElement[]>([['main', []]]);
   constructor(
-    root: Element,
+    root: ParsedElement,
     private readonly reader: FileReader,
   ) {
     for (const child of root.children.filter(({tag}) => tag === 'default')) this.read(child, 'main', true);
   }
-  private read(element: Element, around: string, top: boolean): void {
+  private read(element: ParsedElement, around: string, top: boolean): void {
     const name = element.attributes.class ?? (top ? 'main' : this.reader.required(element, 'class'));
     const elements = [...(this.classes.get(around) ?? [])];
     for (const child of element.children) {
@@ -149,19 +149,19 @@ export class Defaults {
   /**
    * Defaults for an element: of its class, or of the enclosing body's child class. Later ones override earlier ones.
    */
-  elements(element: Element, around?: string): readonly Element[] {
+  elements(element: ParsedElement, around?: string): readonly ParsedElement[] {
     const name = element.attributes.class ?? around ?? 'main';
     return (
       this.classes.get(name) ?? this.reader.fail(element, `<${element.tag}>: there is no default class '${name}'.`)
     );
   }
   /** The element with the defaults of its class, or of the enclosing body's child class. */
-  complete(element: Element, around: string | undefined, tag = element.tag): Element {
+  complete(element: ParsedElement, around: string | undefined, tag = element.tag): ParsedElement {
     const given = [...this.elements(element, around).filter(one => one.tag === tag), element];
     for (const one of given) orientationOf(one, this.reader);
     return {
       ...element,
-      attributes: given.reduce<Element['attributes']>((sum, {attributes}) => over(sum, attributes), {}),
+      attributes: given.reduce<ParsedElement['attributes']>((sum, {attributes}) => over(sum, attributes), {}),
     };
   }
 }
@@ -170,7 +170,7 @@ export class Defaults {
 export const orientations = ['quat', 'axisangle', 'xyaxes', 'zaxis', 'euler'];
 
 /** Which of them an element has; undefined for none. */
-export function orientationOf(element: Element, reader: FileReader): string | undefined {
+export function orientationOf(element: ParsedElement, reader: FileReader): string | undefined {
   const given = orientations.filter(name => element.attributes[name] !== undefined);
   if (given.length > 1) reader.fail(element, `<${element.tag}> has several orientations: ${given.join(', ')}.`);
   return given[0];
@@ -183,13 +183,13 @@ const lists = ['size', 'damping', 'stiffness'];
  * Attributes after those of their defaults. The last orientation holds, but a quaternion does not replace one of
  * another kind.
  */
-function over(before: Element['attributes'], given: Element['attributes']): Element['attributes'] {
+function over(before: ParsedElement['attributes'], given: ParsedElement['attributes']): ParsedElement['attributes'] {
   const words = (text = ''): string[] => text.split(/\s+/).filter(word => word !== '');
-  const angular = (one: Element['attributes']): boolean =>
+  const angular = (one: ParsedElement['attributes']): boolean =>
     orientations.some(name => name !== 'quat' && one[name] !== undefined);
   const dropped = angular(given) ? orientations : [];
   const replaced = !angular(given) && angular(before) ? ['quat'] : [];
-  const without = (one: Element['attributes'], names: readonly string[]): Element['attributes'] =>
+  const without = (one: ParsedElement['attributes'], names: readonly string[]): ParsedElement['attributes'] =>
     Object.fromEntries(Object.entries(one).filter(([name]) => !names.includes(name)));
   const kept = lists.flatMap(name => {
     const rest = words(before[name]).slice(words(given[name]).length);
@@ -198,6 +198,6 @@ function over(before: Element['attributes'], given: Element['attributes']): Elem
   return {
     ...without(before, dropped),
     ...without(given, replaced),
-    ...(Object.fromEntries(kept) as Element['attributes']),
+    ...(Object.fromEntries(kept) as ParsedElement['attributes']),
   };
 }

@@ -12,7 +12,7 @@ import {included} from './mjcf-includes.js';
 import {compilerOf, Defaults, optionsOf} from './mjcf-settings.js';
 import {robotModel, type Keyframe, type RobotModel} from './model.js';
 import {robotOptions} from './read-options.js';
-import {FileReader, FreeNames, readXml, type Element} from './xml.js';
+import {FileReader, FreeNames, readXml, type ParsedElement} from './xml.js';
 
 const mjcfOptions = {
   ...robotOptions,
@@ -50,7 +50,7 @@ export function readMjcf(text: string, options: MjcfOptions = {}): RobotModel {
     else reader.unsupported(section, `<${section.tag}>`);
   }
   const links = bodies.readWorld(root);
-  const within = (tag: string): Element[] =>
+  const within = (tag: string): ParsedElement[] =>
     root.children.filter(section => section.tag === tag).flatMap(({children}) => children);
   const names = (tag: string): (string | undefined)[] => within(tag).map(({attributes: {name}}) => name);
   const ofDrives = new FreeNames(names('actuator'));
@@ -84,14 +84,14 @@ export function readMjcf(text: string, options: MjcfOptions = {}): RobotModel {
 }
 
 /** MuJoCo takes a name once for elements of a kind. Those of bodies, joints and drives are checked for all formats. */
-function refuseRepeatedNames(root: Element, reader: FileReader): void {
+function refuseRepeatedNames(root: ParsedElement, reader: FileReader): void {
   const seen = new Set<string>();
-  const visit = (element: Element, kind: string): void => {
+  const visit = (element: ParsedElement, kind: string): void => {
     const {name} = element.attributes;
     if (name !== undefined && seen.has(`${kind} ${name}`)) reader.fail(element, `two ${kind}s are named ${name}.`);
     seen.add(`${kind} ${name}`);
   };
-  const inside = (element: Element): void => {
+  const inside = (element: ParsedElement): void => {
     for (const child of element.children) {
       if (['geom', 'site', 'camera', 'light', 'frame'].includes(child.tag)) visit(child, child.tag);
       inside(child);
@@ -105,7 +105,7 @@ function refuseRepeatedNames(root: Element, reader: FileReader): void {
 }
 
 function closureOf(
-  given: Element,
+  given: ParsedElement,
   number: number,
   reader: FileReader,
   defaults: Defaults,

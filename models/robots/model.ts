@@ -14,7 +14,7 @@ import {build, type Built, type CoordinatePlace} from './build.js';
 import type {Description, Solid} from './description.js';
 import type {BuildOptions} from './read-options.js';
 import {here, within} from './rotations.js';
-import type {Element, FileReader, Note} from './xml.js';
+import type {ParsedElement, FileReader, Note} from './xml.js';
 
 /** A system read from a file: a `Multibody` with the file's names. */
 export interface RobotModel extends Multibody {
@@ -82,7 +82,7 @@ export interface RobotSolid {
 /** A named state of the file. */
 export interface Keyframe {
   readonly name: string;
-  readonly element: Element;
+  readonly element: ParsedElement;
   readonly position: readonly number[] | undefined;
   readonly velocity: readonly number[] | undefined;
 }

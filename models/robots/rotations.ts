@@ -13,7 +13,7 @@ import {
   type Q4,
   type V3,
 } from '../multibody/numbers.js';
-import type {M3, Place, Weight} from './description.js';
+import type {M3, LinkPose, Weight} from './description.js';
 
 export const unit = (q: Q4): Q4 => q.map(x => x / Math.hypot(...q)) as unknown as Q4;
 
@@ -62,10 +62,10 @@ export function fromXY(a: V3, b: V3): Q4 {
   return fromAxes(x, y, outer(x, y));
 }
 
-export const here: Place = {position: origin, rotation: identity};
+export const here: LinkPose = {position: origin, rotation: identity};
 
 /** A place in the axes of another. */
-export const within = (outside: Place, {position, rotation}: Place): Place => ({
+export const within = (outside: LinkPose, {position, rotation}: LinkPose): LinkPose => ({
   position: plus(outside.position, turned(outside.rotation, position)),
   rotation: composed(outside.rotation, rotation),
 });
@@ -89,13 +89,13 @@ export function turnedMatrix(rotation: Q4, m: M3): M3 {
 }
 
 /** A weight whose inertia is principal at a place. */
-export const principal = (mass: number, moments: V3, {position, rotation}: Place): Weight => ({
+export const principal = (mass: number, moments: V3, {position, rotation}: LinkPose): Weight => ({
   mass,
   centre: position,
   inertia: turnedMatrix(rotation, diagonal(moments)),
 });
 
-export const moved = (place: Place, {mass, centre, inertia}: Weight): Weight => ({
+export const moved = (place: LinkPose, {mass, centre, inertia}: Weight): Weight => ({
   mass,
   centre: plus(place.position, turned(place.rotation, centre)),
   inertia: turnedMatrix(place.rotation, inertia),

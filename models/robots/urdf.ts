@@ -5,11 +5,20 @@
  */
 import {oneOf, optional, readOptions, type Options} from '../../lib/checks.js';
 import {origin, turned, units, vector} from '../multibody/numbers.js';
-import {still, world, type Drive, type Freedom, type Link, type Place, type Solid, type Weight} from './description.js';
+import {
+  still,
+  world,
+  type JointDrive,
+  type LinkFreedom,
+  type Link,
+  type LinkPose,
+  type Solid,
+  type Weight,
+} from './description.js';
 import {robotModel, type RobotModel} from './model.js';
 import {robotOptions} from './read-options.js';
 import {alongZ, fromEuler, here, moved} from './rotations.js';
-import {FileReader, notNegative, readXml, type Element} from './xml.js';
+import {FileReader, notNegative, readXml, type ParsedElement} from './xml.js';
 
 const urdfOptions = {
   ...robotOptions,
@@ -37,7 +46,7 @@ export function readUrdf(text: string, options: UrdfOptions = {}): RobotModel {
     else reader.unsupported({tag, ...element}, `<${tag}>`);
   }
   const links = new UrdfReader(reader, root, base, read.limits).read();
-  const drives = links.flatMap(({freedoms}): Drive[] => {
+  const drives = links.flatMap(({freedoms}): JointDrive[] => {
     if (freedoms.length !== 1 || (freedoms[0].kind !== 'turn' && freedoms[0].kind !== 'slide')) return [];
     const [{name, element}] = freedoms;
     const limit = reader.child(element, 'limit');
@@ -61,11 +70,11 @@ const jointTags = ['origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'ca
 
 class UrdfReader {
   private readonly links: Link[] = [];
-  private readonly elements = new Map<string, Element>();
-  private readonly children = new Map<string, Element[]>();
+  private readonly elements = new Map<string, ParsedElement>();
+  private readonly children = new Map<string, ParsedElement[]>();
   constructor(
     private readonly reader: FileReader,
-    private readonly root: Element,
+    private readonly root: ParsedElement,
     private readonly base: 'fixed' | 'free',
     private readonly limits: boolean,
   ) {}
@@ -109,13 +118,13 @@ class UrdfReader {
     if (first === world) {
       if (this.base === 'free')
         reader.fail(
-          elements.get(first) as Element,
+          elements.get(first) as ParsedElement,
           "base is 'free', but the root link is the world: name it otherwise.",
         );
       this.carry(first, 0, false);
     } else {
-      const element = elements.get(first) as Element;
-      const free: Freedom = {...still, name: 'root', element, kind: 'free', axis: [0, 0, 1], at: origin};
+      const element = elements.get(first) as ParsedElement;
+      const free: LinkFreedom = {...still, name: 'root', element, kind: 'free', axis: [0, 0, 1], at: origin};
       this.link(first, element, 0, here, this.base === 'free' ? [free] : []);
     }
     for (const [name, [element]] of children)
@@ -137,10 +146,10 @@ class UrdfReader {
 
   private link(
     name: string,
-    element: Element,
+    element: ParsedElement,
     parent: number,
-    place: Place,
-    freedoms: readonly Freedom[],
+    place: LinkPose,
+    freedoms: readonly LinkFreedom[],
     carried = false,
   ): void {
     const {reader} = this;
@@ -161,7 +170,7 @@ class UrdfReader {
     this.carry(name, number, moves);
   }
 
-  private place(element: Element): Place {
+  private place(element: ParsedElement): LinkPose {
     const {reader} = this;
     const given = reader.child(element, 'origin');
     if (given === undefined) return here;
@@ -169,7 +178,7 @@ class UrdfReader {
     return {position: reader.vector(given, 'xyz'), rotation: fromEuler(reader.vector(given, 'rpy'), 'XYZ')};
   }
 
-  private weight(element: Element): Weight {
+  private weight(element: ParsedElement): Weight {
     const {reader} = this;
     const [mass, inertia] = ['mass', 'inertia'].map(tag => reader.requiredChild(element, tag));
     const of = (name: string): number => reader.number(inertia, name, 0);
@@ -187,7 +196,7 @@ class UrdfReader {
   }
 
   /** Only elements that the type of joint uses are read. */
-  private freedoms(joint: Element): Freedom[] {
+  private freedoms(joint: ParsedElement): LinkFreedom[] {
     const {reader} = this;
     const kinds = ['fixed', 'revolute', 'continuous', 'prismatic', 'floating', 'planar'] as const;
     reader.required(joint, 'type');
@@ -227,14 +236,14 @@ class UrdfReader {
       default: {
         const kind = type === 'revolute' ? 'turn' : 'slide';
         const [lower, upper] = this.limits ? range() : [0, 0];
-        if (lower > upper) reader.fail(limit as Element, `lower="${lower}" is greater than upper="${upper}".`);
+        if (lower > upper) reader.fail(limit as ParsedElement, `lower="${lower}" is greater than upper="${upper}".`);
         // Files without bounds leave both out, or give one number twice.
         return [{...base, name, kind, axis, range: lower < upper ? [lower, upper] : undefined}];
       }
     }
   }
 
-  private solid(visual: Element): Solid[] {
+  private solid(visual: ParsedElement): Solid[] {
     const {reader} = this;
     const [shape] = reader.requiredChild(visual, 'geometry').children;
     if (shape === undefined) return reader.fail(visual, '<geometry> is empty.');

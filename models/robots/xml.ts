@@ -4,12 +4,12 @@ import {DataError} from '../../lib/index.js';
 import {norm, origin, type V3} from '../multibody/numbers.js';
 
 /** An element with its file and its line, counted from 1. */
-export interface Element {
+export interface ParsedElement {
   readonly tag: string;
   readonly file: string;
   readonly line: number;
   readonly attributes: {readonly [name: string]: string};
-  readonly children: readonly Element[];
+  readonly children: readonly ParsedElement[];
 }
 
 /** A part of a file that the model does not represent. */
@@ -24,7 +24,7 @@ export interface Note {
 const maxDepth = 2048;
 
 /** @throws DataError 'bad-xml' where it is not XML, or its elements are nested more than 2048 deep */
-export function readXml(text: string, file: string): Element {
+export function readXml(text: string, file: string): ParsedElement {
   const starts = [0];
   for (let i = text.indexOf('\n'); i >= 0; i = text.indexOf('\n', i + 1)) starts.push(i + 1);
   const lineAt = (offset: number): number => {
@@ -40,7 +40,7 @@ export function readXml(text: string, file: string): Element {
     new DataError('bad-xml', `${file}${where}: elements are nested more than ${maxDepth} deep. Divide the model.`, {
       file,
     });
-  const convert = (element: XmlElement, depth: number): Element => {
+  const convert = (element: XmlElement, depth: number): ParsedElement => {
     const line = lineAt(element.start);
     if (depth > maxDepth) throw tooDeep(`, line ${line}`);
     const children = element.children.filter(child => child instanceof XmlElement);
@@ -84,19 +84,19 @@ export class FreeNames {
 }
 
 /** The names of elements of these tags, at any depth. */
-export const namesWithin = ({children}: Element, tags: readonly string[]): (string | undefined)[] =>
+export const namesWithin = ({children}: ParsedElement, tags: readonly string[]): (string | undefined)[] =>
   children.flatMap(child => [
     ...(tags.includes(child.tag) ? [child.attributes.name] : []),
     ...namesWithin(child, tags),
   ]);
 
 /** A condition on numbers, as the end of a sentence. */
-export interface Condition {
+export interface AttributeCondition {
   readonly must: string;
   readonly holds: (x: number) => boolean;
 }
-export const positive: Condition = {must: 'must be positive', holds: x => x > 0};
-export const notNegative: Condition = {must: 'must not be negative', holds: x => x >= 0};
+export const positive: AttributeCondition = {must: 'must be positive', holds: x => x > 0};
+export const notNegative: AttributeCondition = {must: 'must not be negative', holds: x => x >= 0};
 
 /**
  * Reads a file's elements. Attributes are read where they act, and checked there: those without effect may have any
@@ -108,30 +108,30 @@ export class FileReader {
   constructor(private readonly file: string) {}
 
   /** @throws DataError 'bad-model-file' */
-  fail({file, line}: Element, what: string): never {
+  fail({file, line}: ParsedElement, what: string): never {
     throw new DataError('bad-model-file', `${file}, line ${line}: ${what}`, {file, line});
   }
   /** @throws DataError 'bad-model-file', of an attribute's value */
-  refuse(element: Element, name: string, must: string): never {
+  refuse(element: ParsedElement, name: string, must: string): never {
     return this.fail(element, `${name}="${element.attributes[name]}" of <${element.tag}> ${must}.`);
   }
-  private remark(element: Element, text: string): Note {
+  private remark(element: ParsedElement, text: string): Note {
     const {file, line} = element;
     return file === this.file ? {line, text} : {file, line, text};
   }
   /** Unsupported parts that would affect the motion. */
-  unsupported(element: Element, text: string): void {
+  unsupported(element: ParsedElement, text: string): void {
     const found = this.remark(element, text);
     // A default class is met wherever it is used.
     const known = this.missing.some(one => one.file === found.file && one.line === found.line && one.text === text);
     if (!known) this.missing.push(found);
   }
   /** A remark for readers of the model. */
-  note(element: Element, text: string): void {
+  note(element: ParsedElement, text: string): void {
     this.notes.push(this.remark(element, text));
   }
   /** Attributes beyond these, which blanks divide, are not supported. */
-  expect(element: Element, known: string): void {
+  expect(element: ParsedElement, known: string): void {
     const names = known.split(' ');
     for (const name of Object.keys(element.attributes))
       if (!names.includes(name)) this.unsupported(element, `attribute ${name} of <${element.tag}>`);
@@ -157,19 +157,25 @@ export class FileReader {
   }
 
   /** The child of this tag; undefined where there is none. */
-  child(element: Element, tag: string): Element | undefined {
+  child(element: ParsedElement, tag: string): ParsedElement | undefined {
     const [first, second] = element.children.filter(child => child.tag === tag);
     const {name} = element.attributes;
     if (second !== undefined)
       this.fail(second, `<${element.tag}>${name === undefined ? '' : ` ${name}`} has two of <${tag}>.`);
     return first;
   }
-  requiredChild(element: Element, tag: string): Element {
+  requiredChild(element: ParsedElement, tag: string): ParsedElement {
     return this.child(element, tag) ?? this.fail(element, `<${element.tag}> has no <${tag}>.`);
   }
 
   /** Numbers of an attribute, `min` to `max` of them; undefined where it is absent. */
-  numbers(element: Element, name: string, min: number, max = min, condition?: Condition): number[] | undefined {
+  numbers(
+    element: ParsedElement,
+    name: string,
+    min: number,
+    max = min,
+    condition?: AttributeCondition,
+  ): number[] | undefined {
     const {[name]: text} = element.attributes;
     if (text === undefined) return undefined;
     const words = text.split(/\s+/).filter(word => word !== '');
@@ -181,27 +187,27 @@ export class FileReader {
     if (condition !== undefined && !values.every(condition.holds)) this.refuse(element, name, condition.must);
     return values;
   }
-  number<T>(element: Element, name: string, otherwise: T, condition?: Condition): number | T {
+  number<T>(element: ParsedElement, name: string, otherwise: T, condition?: AttributeCondition): number | T {
     return this.numbers(element, name, 1, 1, condition)?.[0] ?? otherwise;
   }
-  requiredNumber(element: Element, name: string, condition?: Condition): number {
+  requiredNumber(element: ParsedElement, name: string, condition?: AttributeCondition): number {
     this.required(element, name);
     return this.number(element, name, 0, condition);
   }
-  vector(element: Element, name: string, otherwise: V3 = origin): V3 {
+  vector(element: ParsedElement, name: string, otherwise: V3 = origin): V3 {
     return (this.numbers(element, name, 3) ?? otherwise) as V3;
   }
   /** A vector that is not zero: MuJoCo's bound of its length. */
-  direction(element: Element, name: string, otherwise: V3): V3 {
+  direction(element: ParsedElement, name: string, otherwise: V3): V3 {
     const axis = this.vector(element, name, otherwise);
     return norm(axis) > 1e-7 ? axis : this.refuse(element, name, 'must not be zero');
   }
-  word<W extends string>(element: Element, name: string, words: readonly W[], otherwise: W): W {
+  word<W extends string>(element: ParsedElement, name: string, words: readonly W[], otherwise: W): W {
     const {[name]: text} = element.attributes;
     if (text === undefined) return otherwise;
     return words.find(word => word === text) ?? this.refuse(element, name, `must be one of ${words.join(', ')}`);
   }
-  required(element: Element, name: string): string {
+  required(element: ParsedElement, name: string): string {
     return element.attributes[name] ?? this.fail(element, `<${element.tag}> has no ${name}.`);
   }
 }

@@ -4,7 +4,7 @@ import {eliminate} from '../../lib/linear/elimination.js';
 import {
   amd,
   bandwidth,
-  type Graph,
+  type AdjacencyGraph,
   inverse,
   ordering,
   reverseCuthillMcKee,
@@ -26,14 +26,14 @@ import {
 import {pairedOrdering} from '../../lib/linear/kkt-ordering.js';
 import {runs} from '../property.js';
 
-const graphOf = (matrix: Matrix): Graph => symmetricGraph(matrix.pattern);
+const graphOf = (matrix: Matrix): AdjacencyGraph => symmetricGraph(matrix.pattern);
 
-function neighbours({n, pointers, adjacent}: Graph): Set<number>[] {
+function neighbours({n, pointers, adjacent}: AdjacencyGraph): Set<number>[] {
   return Array.from({length: n}, (_, i) => new Set(adjacent.slice(pointers[i], pointers[i + 1])));
 }
 
 /** Entries below the diagonal, by playing the elimination with sets. */
-function playElimination(graph: Graph, order: Int32Array): Int32Array {
+function playElimination(graph: AdjacencyGraph, order: Int32Array): Int32Array {
   const sets = neighbours(graph);
   return order.map(i => {
     const around = [...sets[i]];
@@ -46,7 +46,7 @@ function playElimination(graph: Graph, order: Int32Array): Int32Array {
 }
 
 /** Exact minimum degree, the first of equals: what AMD approximates. */
-function minimumDegree(graph: Graph): number {
+function minimumDegree(graph: AdjacencyGraph): number {
   const sets = neighbours(graph);
   const left = new Set(sets.keys());
   let fill = 0;
@@ -140,7 +140,8 @@ describe('linear: orderings', () => {
     ] as const) {
       const graph = graphOf(grid(k));
       const entries = eliminate(graph, amd(graph)).below + k * k;
-      // Its bounds of degrees cost three per cent at most; where overlaps of elements are not counted out they cost six.
+      // Its bounds of degrees cost three per cent at most; where overlaps of elements are not counted out they cost
+      // six.
       expect(entries / mmd).to.be.within(0.85, 1.035);
     }
   });

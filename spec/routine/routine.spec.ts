@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import {vectorKernels} from '../../lib/engine/wasm/kernels.js';
 import {compile} from '../../lib/routine/compile.js';
 import {interpret} from '../../lib/routine/interpret.js';
-import type {Condition, Local, Callee, Routine, Value, Variable} from '../../lib/routine/routine.js';
+import type {Condition, RoutineLocal, Callee, Routine, Value, Variable} from '../../lib/routine/routine.js';
 import {
   abs,
   add,
@@ -91,7 +91,7 @@ class Random {
 
   private move(): void {
     const {b, next} = this;
-    const at: Local = b.local(next(4));
+    const at: RoutineLocal = b.local(next(4));
     const [to, from] = [place(numbers, add(at, next(2))), place(other, next(4))];
     if (next(2) === 0) b.copy(to, from, 3, kernels);
     else b.accumulate(to, from, 3, kernels);

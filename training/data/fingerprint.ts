@@ -15,7 +15,7 @@ type Fetched<T> = readonly T[] | {readonly length: number; get(index: number): T
 
 /** The fingerprint of examples. Functions and trained variables count by being there. */
 export async function fingerprint<T>(data: Fetched<T>): Promise<string> {
-  const content = new Contents();
+  const content = new ContentHash();
   if ('get' in data) {
     const count = Math.min(FETCHED, data.length);
     for (let i = 0; i < count; i++)
@@ -29,7 +29,7 @@ export type FunctionText = (given: (...args: never[]) => unknown) => string;
 const byPresence: FunctionText = () => 'function';
 
 /** Values one after another, and the hash of them all. */
-export class Contents {
+export class ContentHash {
   private parts: Uint8Array[] = [];
   private size = 0;
   private digest = new Uint8Array(32);

@@ -14,7 +14,7 @@ import {rootOf} from './roots.js';
 export type Covariance = Numeric | {readonly [block: string]: Numeric | undefined};
 
 /** A part of what a covariance belongs to. */
-export interface Part {
+export interface CovarianceBlock {
   readonly name: string;
   readonly offset: number;
   readonly size: number;
@@ -24,7 +24,7 @@ export interface Part {
  * @returns the matrix, [n, n]
  * @throws ShapeError, OptionError naming `what`
  */
-export function covarianceMatrix(given: Covariance, parts: readonly Part[], what: string): Float64Array {
+export function covarianceMatrix(given: Covariance, parts: readonly CovarianceBlock[], what: string): Float64Array {
   const size = parts.reduce((sum, part) => sum + part.size, 0);
   const matrix = new Float64Array(size * size);
   if (isByName(given)) {
@@ -42,7 +42,7 @@ export function covarianceMatrix(given: Covariance, parts: readonly Part[], what
 }
 
 /** @throws OptionError where the covariance is none */
-export function covarianceRoot(given: Covariance, parts: readonly Part[], what: string): Float64Array {
+export function covarianceRoot(given: Covariance, parts: readonly CovarianceBlock[], what: string): Float64Array {
   const matrix = covarianceMatrix(given, parts, what);
   return requireRoot(matrix, Math.sqrt(matrix.length), what);
 }
@@ -76,7 +76,12 @@ function square(given: Numeric, n: number, what: string): Float64Array {
   );
 }
 
-function place(into: Float64Array, n: number, from: Float64Array, {offset, size}: Pick<Part, 'offset' | 'size'>): void {
+function place(
+  into: Float64Array,
+  n: number,
+  from: Float64Array,
+  {offset, size}: Pick<CovarianceBlock, 'offset' | 'size'>,
+): void {
   for (let i = 0; i < size; i++)
     for (let j = 0; j < size; j++) into[(offset + i) * n + offset + j] = from[i * size + j];
 }

@@ -6,13 +6,13 @@
  */
 import {OptionError} from '../../lib/index.js';
 import {nonNegative, optional, positive, readOptions, type Options} from '../../lib/checks.js';
-import type {Rows} from './roots.js';
+import type {RowMatrix} from './roots.js';
 
 /** A function of a state, in double precision. */
 export interface StateFunction {
   value(x: Float64Array): Float64Array;
   /** The value, and the derivatives along the directions [count, size of x], [count, size of the value]. */
-  jvp(x: Float64Array, directions: Rows): {readonly value: Float64Array; readonly pushed: Float64Array};
+  jvp(x: Float64Array, directions: RowMatrix): {readonly value: Float64Array; readonly pushed: Float64Array};
 }
 
 /** The image of a Gaussian. */
@@ -28,7 +28,7 @@ export interface Image {
 export interface GaussianTransform {
   readonly name: string;
   /** @param root rows R with P = RᵀR, [n, n] */
-  image(f: StateFunction, mean: Float64Array, root: Rows): Image;
+  image(f: StateFunction, mean: Float64Array, root: RowMatrix): Image;
 }
 
 /** The extended Kalman filter: the exact tangents of the simulated step and of the observation at the mean. */
@@ -88,7 +88,7 @@ export function unscented(options: UnscentedOptions = {}): GaussianTransform {
 function imageOfPoints(
   f: StateFunction,
   mean: Float64Array,
-  {count, columns, values}: Rows,
+  {count, columns, values}: RowMatrix,
   {spread, centre, weight}: {readonly spread: number; readonly centre: number; readonly weight: number},
 ): Image {
   const reach = Math.sqrt(spread);

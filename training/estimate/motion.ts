@@ -22,7 +22,7 @@ import {OptionError, ShapeError, simulate} from '../../lib/index.js';
 import {nested} from '../identify/nested.js';
 import {startOfState, stateNames, type Channel} from '../identify/records.js';
 import type {StateFunction} from './linearization.js';
-import type {Rows} from './roots.js';
+import type {RowMatrix} from './roots.js';
 
 /** A system and how it is simulated. */
 export interface MotionSpec {
@@ -238,7 +238,7 @@ function selection(parts: readonly (StateBlock | undefined)[], outputs: number):
   );
   return {
     value: x => Float64Array.from(from, i => x[i]),
-    jvp(x, {count, columns, values}: Rows) {
+    jvp(x, {count, columns, values}: RowMatrix) {
       const pushed = new Float64Array(count * outputs);
       for (let k = 0; k < count; k++) from.forEach((i, j) => (pushed[k * outputs + j] = values[k * columns + i]));
       return {value: this.value(x), pushed};

@@ -4,7 +4,7 @@
  * shrinkage.
  */
 import type {Random} from '../train/random.js';
-import type {LogDensity, Place} from './nuts.js';
+import type {LogDensity, DensityPoint} from './nuts.js';
 import {firstStep, transition, type Transition} from './nuts.js';
 import {denseMetric, diagonalMetric, type Metric} from './nuts-metric.js';
 
@@ -45,7 +45,7 @@ class StepLength {
 
 /** The result of a warm-up. */
 export interface Tuned {
-  readonly place: Place;
+  readonly place: DensityPoint;
   readonly step: number;
   readonly metric: Metric;
   readonly evaluations: number;
@@ -61,7 +61,7 @@ export interface Tuning {
 /** @param told after each draw */
 export async function tune(
   density: LogDensity,
-  from: Place,
+  from: DensityPoint,
   {warmUp, metric: kind, targetAcceptance, maxDepth}: Tuning,
   random: Random,
   told: (draw: number) => Promise<void>,

@@ -11,14 +11,14 @@ import type {Metric} from './nuts-metric.js';
 export type LogDensity = (x: Float64Array) => {readonly value: number; readonly gradient: Float64Array} | undefined;
 
 /** A place with what is known of it. */
-export interface Place {
+export interface DensityPoint {
   readonly x: Float64Array;
   readonly value: number;
   readonly gradient: Float64Array;
 }
 
 /** A place in phase space. */
-interface State extends Place {
+interface State extends DensityPoint {
   readonly p: Float64Array;
 }
 
@@ -34,14 +34,14 @@ interface Tree {
   readonly last: End;
   /** Sum of the momenta. */
   readonly rho: Float64Array;
-  readonly proposal: Place;
+  readonly proposal: DensityPoint;
   /** ln Σ exp(−H). */
   readonly logWeight: number;
 }
 
 /** The result of one transition. */
 export interface Transition {
-  readonly place: Place;
+  readonly place: DensityPoint;
   /** Mean probability of acceptance along the trajectory: what dual averaging leads to its target. */
   readonly acceptance: number;
   readonly divergent: boolean;
@@ -66,7 +66,7 @@ interface Walk {
 /** One draw from the last. @param maxDepth doublings of the trajectory at most */
 export function transition(
   density: LogDensity,
-  from: Place,
+  from: DensityPoint,
   {
     metric,
     step,
@@ -168,7 +168,7 @@ function isTurned(left: Tree, right: Tree): boolean {
   );
 }
 
-const joined = (left: Tree, right: Tree, proposal: Place): Tree => ({
+const joined = (left: Tree, right: Tree, proposal: DensityPoint): Tree => ({
   first: left.first,
   last: right.last,
   rho: plus(left.rho, right.rho),
@@ -177,7 +177,7 @@ const joined = (left: Tree, right: Tree, proposal: Place): Tree => ({
 });
 
 /** A step whose single leap is accepted with probability ½ about, to start from (Hoffman & Gelman, algorithm 4). */
-export function firstStep(density: LogDensity, from: Place, metric: Metric, random: Random): number {
+export function firstStep(density: LogDensity, from: DensityPoint, metric: Metric, random: Random): number {
   const start: State = {...from, p: metric.momentum(random)};
   const energy = energyOf(start, metric);
   const gain = (step: number): number => {

@@ -7,7 +7,7 @@
 import {isFailedSimulation, prefixed} from '../identify/failed-simulation.js';
 import type {Image} from './linearization.js';
 import type {CheckedProblem} from './problem.js';
-import type {Rows} from './roots.js';
+import type {RowMatrix} from './roots.js';
 import {beside, block, rowsOf, solveTransposed, solveUpper, triangular} from './roots.js';
 import {requireRoot} from './covariance.js';
 
@@ -90,7 +90,7 @@ function predict(
   const steps = motion.steps(from, to);
   const still = {mean: start.mean, remainder: new Float64Array(0)};
   let state = start;
-  const take = (image: Image, added: Rows): void => {
+  const take = (image: Image, added: RowMatrix): void => {
     state = advanced(state, image, added, back);
   };
   if (noise.kind === 'covariance') {
@@ -102,7 +102,7 @@ function predict(
     return state;
   }
   const length = (to - from) / steps;
-  const share = (part: number): Rows =>
+  const share = (part: number): RowMatrix =>
     rowsOf(
       noise.root.map(value => value * Math.sqrt(part * length)),
       n,
@@ -125,7 +125,7 @@ function predict(
 function advanced(
   {mean, root}: Gaussian,
   {mean: nextMean, pushed, remainder}: Image,
-  added: Rows,
+  added: RowMatrix,
   back: BackwardStep[] | undefined,
 ): Gaussian {
   const n = mean.length;
@@ -162,7 +162,7 @@ function update(
     predicted.mean,
     rowsOf(predicted.root, n),
   );
-  const among = (values: Float64Array): Rows => rowsOf(columns(values, outputs, present), m);
+  const among = (values: Float64Array): RowMatrix => rowsOf(columns(values, outputs, present), m);
   const noise = requireRoot(
     Float64Array.from({length: m * m}, (_, i) => measurement[present[Math.floor(i / m)] * outputs + present[i % m]]),
     m,

@@ -28,7 +28,7 @@ import {checkRecord} from '../identify/records.js';
 import type {GaussianTransform} from './linearization.js';
 import {extended} from './linearization.js';
 import {StateTransition} from './motion.js';
-import type {Covariance, Part} from './covariance.js';
+import type {Covariance, CovarianceBlock} from './covariance.js';
 import {covarianceMatrix, covarianceRoot, requireRoot} from './covariance.js';
 
 /** Noise that drives the state: white in continuous time, or added before each sample. */
@@ -193,7 +193,7 @@ export function beginning(start: Start, {name, t}: CheckedRecord): number {
   return begin;
 }
 
-export function noiseRoot(noise: ProcessNoise, blocks: readonly Part[]): Roots {
+export function noiseRoot(noise: ProcessNoise, blocks: readonly CovarianceBlock[]): Roots {
   refuseUnknownOptions(noise, {density: any, covariance: any}, 'processNoise');
   if ((noise.density === undefined) === (noise.covariance === undefined))
     throw new OptionError(

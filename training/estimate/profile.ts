@@ -22,12 +22,12 @@ import {isFailedSimulation} from '../identify/failed-simulation.js';
 import type {Fit} from '../identify/fit.js';
 import type {FitRecord} from '../identify/fit-record.js';
 import {sourceOf, type FitResult} from '../identify/identification.js';
-import {denseFactor, factorized, type Linearization} from '../identify/least-squares-problem.js';
+import {denseFactor, factorized, type ResidualLinearization} from '../identify/least-squares-problem.js';
 import {computed, heldProblem, sweepCheck, type HeldProblem} from '../identify/part.js';
 import {pause, rounds, type NoisyProblem} from '../identify/solve.js';
 import {uncertainty} from '../identify/uncertainty.js';
 import type {NoiseState} from '../identify/weighing.js';
-import type {Objective} from '../identify/objective.js';
+import type {ResidualObjective} from '../identify/objective.js';
 
 const profileOptions = {
   /** Number of points on each side of the estimate; default 6. */
@@ -314,7 +314,7 @@ class HeldCoordinate implements NoisyProblem {
 
   /** @param index of the coordinate that is held at `value` */
   constructor(
-    readonly objective: Objective,
+    readonly objective: ResidualObjective,
     private readonly index: number,
     private readonly value: number,
   ) {
@@ -341,7 +341,7 @@ class HeldCoordinate implements NoisyProblem {
     return rows.filter((_, i) => i % size !== this.index);
   }
 
-  *linearize(others: Float64Array): Evaluation<Linearization> {
+  *linearize(others: Float64Array): Evaluation<ResidualLinearization> {
     const {residuals, jacobian} = yield* this.objective.linearize(this.whole(others));
     return {residuals, jacobian: this.others(jacobian, others.length + 1)};
   }

@@ -7,20 +7,20 @@
 import {RowQr, singularValues} from '../identify/row-qr.js';
 
 /** Rows, row-major [count, columns]. */
-export interface Rows {
+export interface RowMatrix {
   readonly count: number;
   readonly columns: number;
   readonly values: Float64Array;
 }
 
-export const rowsOf = (values: Float64Array, columns: number): Rows => ({
+export const rowsOf = (values: Float64Array, columns: number): RowMatrix => ({
   count: values.length / columns,
   columns,
   values,
 });
 
 /** R of the stacked rows, [columns, columns] upper triangular with a diagonal that is not negative: RᵀR = Σ rowᵀrow. */
-export function triangular(parts: readonly Rows[]): Float64Array {
+export function triangular(parts: readonly RowMatrix[]): Float64Array {
   const n = parts[0].columns;
   const factor = new RowQr(n, Math.max(...parts.map(({count}) => count)));
   for (const {count, values} of parts) factor.append(values, new Float64Array(count));
@@ -30,7 +30,7 @@ export function triangular(parts: readonly Rows[]): Float64Array {
 }
 
 /** Two blocks side by side; a missing one is zero. */
-export function beside(left: Rows, right: Rows | number): Rows {
+export function beside(left: RowMatrix, right: RowMatrix | number): RowMatrix {
   const width = typeof right === 'number' ? right : right.columns;
   const columns = left.columns + width;
   const values = new Float64Array(left.count * columns);
@@ -56,7 +56,7 @@ export function block(
 }
 
 /** RᵀR of rows, [columns, columns]. */
-export function covarianceOf({count, columns, values}: Rows): Float64Array {
+export function covarianceOf({count, columns, values}: RowMatrix): Float64Array {
   const product = new Float64Array(columns * columns);
   for (let k = 0; k < count; k++) {
     const row = k * columns;

@@ -16,7 +16,7 @@ import {
   type OptionValues,
 } from '../../lib/checks.js';
 import {Random} from '../train/random.js';
-import type {LogDensity, Place} from './nuts.js';
+import type {LogDensity, DensityPoint} from './nuts.js';
 import {transition} from './nuts.js';
 import {tune} from './nuts-adaptation.js';
 
@@ -117,7 +117,7 @@ export async function oneChain(
     onProgress?.({chain, draw: draw - warmUp});
     if (draw % PAUSE === 0) await pause(signal);
   });
-  let place: Place = tuned.place;
+  let place: DensityPoint = tuned.place;
   const kept: Float64Array[] = [];
   let [divergences, longest, evaluations] = [0, 0, 0];
   for (let draw = 0; draw < draws; draw++) {

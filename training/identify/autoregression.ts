@@ -11,14 +11,14 @@ import {levenbergMarquardt} from './least-squares.js';
 import {LARGEST_MEMORY} from './long-run-covariance.js';
 
 /** Rows of one output in time, those that were measured. */
-export interface Stretch {
+export interface SeriesStretch {
   readonly rows: readonly number[];
   /** Samples from the row before to each, the first one's 0. Not given: nothing is missing in between. */
   readonly lags?: readonly number[];
 }
 
 /** The values of a stretch. */
-export interface Series {
+export interface ScalarSeries {
   readonly values: Float64Array;
   readonly lags?: readonly number[];
 }
@@ -93,7 +93,7 @@ const SEARCH = {tolerance: {cost: 1e-18}, maxIterations: 40};
  * differ by the sign of odd lags, which samples at even lags do not tell apart, the one that begins with a positive
  * correlation, unless the likelihood tells against it. Zeros where the series are too short to tell.
  */
-export function likeliest(series: readonly Series[], order: number, scale?: number): Float64Array {
+export function likeliest(series: readonly ScalarSeries[], order: number, scale?: number): Float64Array {
   const count = series.reduce((sum, {values}) => sum + values.length, 0);
   if (count <= order + 1 || series.every(({values}) => values.every(value => value === 0)))
     return new Float64Array(order);
@@ -139,7 +139,7 @@ export function likeliest(series: readonly Series[], order: number, scale?: numb
  * Partial autocorrelations without what the fit and the estimate take from them.
  * @param share of parameters in the residuals
  */
-export function unbiased(partial: Float64Array, series: readonly Series[], share: number): Float64Array {
+export function unbiased(partial: Float64Array, series: readonly ScalarSeries[], share: number): Float64Array {
   const samples = series.reduce((sum, {values}) => sum + values.length, 0);
   if (partial.length === 0 || samples === 0) return partial;
   return partial.length === 1
@@ -151,7 +151,7 @@ export function unbiased(partial: Float64Array, series: readonly Series[], share
  * Order 1: each smooth regressor takes (1 + φ)/n, as a mean does, and the estimate 2φ/n (Marriott & Pope, Biometrika
  * 1954). Where most samples are k after the one before, it is φᵏ that they tell, and from which it is taken.
  */
-function unbiasedFirst(found: number, series: readonly Series[], share: number, samples: number): number {
+function unbiasedFirst(found: number, series: readonly ScalarSeries[], share: number, samples: number): number {
   const k = medianLag(series);
   const told = found ** k;
   const corrected = told + share * (1 + told) + (2 * told) / samples;
@@ -201,7 +201,7 @@ function partialOf(rho: Float64Array): Float64Array {
   return partial;
 }
 
-function medianLag(series: readonly Series[]): number {
+function medianLag(series: readonly ScalarSeries[]): number {
   if (series.every(({lags}) => lags === undefined)) return 1;
   const lags = Int32Array.from(
     series.flatMap(({values, lags: own}) => (own ?? new Array<number>(values.length).fill(1)).slice(1)),
@@ -216,7 +216,7 @@ function medianLag(series: readonly Series[]): number {
 export function whiten(
   rows: Float64Array,
   width: number,
-  {rows: stretch, lags}: Stretch,
+  {rows: stretch, lags}: SeriesStretch,
   predictors: Predictors,
 ): number {
   if (lags !== undefined) return whitenOver(rows, width, stretch, filterOf(lags, predictors));
@@ -236,7 +236,7 @@ export function whiten(
 }
 
 /** Wᵀ·values in place: cotangents on their way back. */
-export function whitenBack(values: Float64Array, {rows: stretch, lags}: Stretch, predictors: Predictors): void {
+export function whitenBack(values: Float64Array, {rows: stretch, lags}: SeriesStretch, predictors: Predictors): void {
   if (lags !== undefined) {
     whitenOverBack(values, stretch, filterOf(lags, predictors));
     return;

@@ -10,7 +10,7 @@ import type {Factorization, Projection} from './row-qr.js';
 import {RowQr} from './row-qr.js';
 
 /** Where the columns of a segment's rows, [own, next, shared], are among those of the problem. */
-export interface Place {
+export interface SegmentColumns {
   /** Where its own start has its columns, and how many: none where that is among the shared ones. */
   readonly own: number;
   readonly size: number;
@@ -20,11 +20,11 @@ export interface Place {
 }
 
 /** The problem's column of a segment's column j. */
-export const columnOf = ({own, size, next, nextSize}: Place, j: number): number =>
+export const columnOf = ({own, size, next, nextSize}: SegmentColumns, j: number): number =>
   j < size ? own + j : j < size + nextSize ? next + j - size : j - size - nextSize;
 
 /** A segment's rows as a triangle. */
-interface Link extends Place {
+interface Link extends SegmentColumns {
   /** [p, p] row-major, upper triangular, and the right side. */
   readonly r: Float64Array;
   readonly c: Float64Array;
@@ -58,7 +58,7 @@ export class ChainQr implements Factorization {
    * @param rows [m, size + nextSize + shared] row-major
    * @param rightSide [m]
    */
-  append(place: Place, rows: Float64Array, rightSide: Float64Array): this {
+  append(place: SegmentColumns, rows: Float64Array, rightSide: Float64Array): this {
     const {r, c} = new RowQr(place.size + place.nextSize + this.shared).append(rows, rightSide);
     this.links.push({...place, r, c});
     return this;

@@ -1,12 +1,12 @@
 /** Cuts a record into the segments of multiple shooting, each with its samples and its start. */
 import {OptionError} from '../../lib/errors.js';
 import {free, type Parameters} from './parameters.js';
-import {type Block, type Traced, RecordModel, recordKey} from './record-model.js';
+import {type RecordBlock, type TracedRecord, RecordModel, recordKey} from './record-model.js';
 import type {Model} from './model.js';
 import {type Channel, type CheckedRecord, slicedRecord, stateNames} from './records.js';
 
 /** A segment. The first one of a record starts as the record does. */
-export interface Segment {
+export interface RecordSegment {
   readonly model: RecordModel;
   readonly follows: boolean;
   /** Keys of the parameters that are its start. */
@@ -17,14 +17,14 @@ export interface Segment {
 export interface UncutRecord {
   readonly model: Model;
   readonly record: CheckedRecord;
-  readonly shapeOf: (block: Block) => readonly number[];
+  readonly shapeOf: (block: RecordBlock) => readonly number[];
   /** The motion at the guess, [samples, …], for starts that were not measured; empty if it cannot be simulated. */
-  readonly guess: () => {readonly [block in Block]?: Float64Array};
+  readonly guess: () => {readonly [block in RecordBlock]?: Float64Array};
 }
 
 /** A record in segments. */
 export interface Cut {
-  readonly segments: readonly Segment[];
+  readonly segments: readonly RecordSegment[];
   /** The starts of its segments. */
   readonly parameters: Parameters;
   readonly starts: readonly Float64Array[];
@@ -36,14 +36,14 @@ export interface Cut {
  */
 export function cutRecord(whole: UncutRecord, most: number): Cut {
   const {record, model} = whole;
-  const traced: Traced = {};
+  const traced: TracedRecord = {};
   const blocks = stateNames(model.system);
   const intervals = record.t.length - 1;
   const count = Math.min(most, intervals);
   const bounds = Array.from({length: count + 1}, (_, s) => Math.round((s * intervals) / count));
   const parameters: {[key: string]: Parameters[string]} = {};
   const starts: Float64Array[] = [];
-  const segments = bounds.slice(0, -1).map((from, s): Segment => {
+  const segments = bounds.slice(0, -1).map((from, s): RecordSegment => {
     const to = bounds[s + 1];
     const last = s === count - 1;
     if (s === 0)
@@ -87,7 +87,7 @@ function sliced(record: CheckedRecord, from: number, to: number, last: boolean, 
 }
 
 /** As measured; a velocity from the positions beside it, where those were; else from the simulation at the guess. */
-function startOf({record, guess}: UncutRecord, block: Block, sample: number): Float64Array {
+function startOf({record, guess}: UncutRecord, block: RecordBlock, sample: number): Float64Array {
   const at = measuredAt(
     record.channels.find(({simulated}) => simulated === block),
     sample,

@@ -4,22 +4,24 @@ import {evaluate, type Evaluation} from './evaluation.js';
 import type {Fit} from './fit.js';
 import {lbfgs} from './lbfgs.js';
 import type {FitRecord} from './fit-record.js';
-import {withFactor, type LeastSquaresMethod, type Linearization} from './least-squares-problem.js';
+import {withFactor, type LeastSquaresMethod, type ResidualLinearization} from './least-squares-problem.js';
 import {levenbergMarquardt} from './least-squares.js';
 import {densityNoise, white} from './noise.js';
-import {Objective, type LinearFit} from './objective.js';
+import {ResidualObjective, type LinearFit} from './objective.js';
 import {priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
 import type {NoiseState} from './weighing.js';
 
 /** The objective of a fit under its noise. @param held the noise of an earlier fit, taken as it was found */
-export const objectiveOf = (fit: Fit, noise: NoiseModel = white(), held?: NoiseState): Objective =>
-  isDensity(noise) ? new DensityObjective(fit, new Density(noise, fit.noiseNames)) : new Objective(fit, noise, held);
+export const objectiveOf = (fit: Fit, noise: NoiseModel = white(), held?: NoiseState): ResidualObjective =>
+  isDensity(noise)
+    ? new DensityObjective(fit, new Density(noise, fit.noiseNames))
+    : new ResidualObjective(fit, noise, held);
 
 /** A likelihood that is no sum of squares is descended along its gradient. */
 export const methodOf = ({method, noise}: {method?: LeastSquaresMethod; noise?: NoiseModel}): LeastSquaresMethod =>
   method ?? (isDensity(noise) ? lbfgs() : levenbergMarquardt());
 
-class DensityObjective extends Objective {
+class DensityObjective extends ResidualObjective {
   override readonly kinked = true;
   private readonly rows: readonly Omit<DensityRows, 'residuals'>[];
   /** By parameter of the density, its coordinate; undefined where it is fixed. */
@@ -38,7 +40,7 @@ class DensityObjective extends Objective {
   }
 
   /** Rows whose derivatives are the scores, and residuals of 1: Jᵀr is the gradient, and JᵀJ the information. */
-  override *linearize(x: Float64Array): Evaluation<Linearization> {
+  override *linearize(x: Float64Array): Evaluation<ResidualLinearization> {
     const {fit} = this;
     const {residuals, jacobian} = yield* fit.linearize(x);
     const p = x.length;
@@ -82,11 +84,11 @@ class DensityObjective extends Objective {
     };
   }
 
-  override likelihood({x, cost}: FitRecord): ReturnType<Objective['likelihood']> {
+  override likelihood({x, cost}: FitRecord): ReturnType<ResidualObjective['likelihood']> {
     return this.penalized ? undefined : {logLikelihood: -cost, estimated: x.length};
   }
 
-  override logLikelihood(x: Float64Array): ReturnType<Objective['logLikelihood']> {
+  override logLikelihood(x: Float64Array): ReturnType<ResidualObjective['logLikelihood']> {
     const {cost, gradient} = evaluate(this.gradient(x));
     return {value: -cost, gradient: gradient.map(g => -g), byLogScale: 0, byPartial: []};
   }

@@ -20,7 +20,7 @@ import type {Parameters, ParameterSpace} from './parameters.js';
 import {belongsToModel, directionsOf, paramsOf, type Direction} from './record-model.js';
 
 /** A function of the estimates: a number, or an array (row-major) with standard errors of the same form. */
-export interface Derived {
+export interface DerivedQuantity {
   readonly value: number | Float64Array;
   /** Infinite where the function depends on a parameter that the data do not determine. */
   readonly standardError: number | Float64Array;
@@ -44,7 +44,7 @@ export function derived(
   {parameters, space}: {readonly parameters: Parameters; readonly space: ParameterSpace},
   x: Float64Array,
   covariance: Float64Array,
-): Derived {
+): DerivedQuantity {
   requireValue(of, callable, 'derived: the function of the parameters');
   const bindings = Object.entries(parameters)
     .filter(([name]) => belongsToModel(name))

@@ -9,8 +9,13 @@ import {evaluate, type Evaluation} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import {checkRecords, Fit} from './fit.js';
 import {recordOf, type FitRecord} from './fit-record.js';
-import {Stopped, type LeastSquaresIteration, type LeastSquaresResult, type Report} from './least-squares-problem.js';
-import type {Objective} from './objective.js';
+import {
+  Stopped,
+  type LeastSquaresIteration,
+  type LeastSquaresResult,
+  type ResidualReport,
+} from './least-squares-problem.js';
+import type {ResidualObjective} from './objective.js';
 import type {Model} from './model.js';
 import type {MeasuredRecord} from './records.js';
 import {RowQr} from './row-qr.js';
@@ -47,7 +52,7 @@ export class HeldOut {
   constructor(
     model: Model,
     {data, patience = 10}: EarlyStopping,
-    private readonly objective: Objective,
+    private readonly objective: ResidualObjective,
   ) {
     this.patience = patience;
     const records = checkRecords(model, data);
@@ -76,7 +81,7 @@ export class HeldOut {
    * A fit that ends when the held-out records are met no better; its record is that of where they were met best.
    * @param run the fit, with the report that it is to give
    */
-  *fit(told: Report, run: (report: Report) => Evaluation<FitRecord>): Evaluation<FitRecord> {
+  *fit(told: ResidualReport, run: (report: ResidualReport) => Evaluation<FitRecord>): Evaluation<FitRecord> {
     const history: LeastSquaresIteration[] = [];
     const judge = (iteration: LeastSquaresIteration): Evaluation<boolean> => this.judge(iteration);
     let last: FitRecord | undefined;

@@ -5,7 +5,7 @@
  */
 
 /** Something that an evaluation cannot go on without, above all a simulation. */
-export interface Request<T> {
+export interface EvaluationRequest<T> {
   /** Makes it in this thread. */
   readonly here: () => T;
   /** Has a worker thread make it. */
@@ -15,7 +15,7 @@ export interface Request<T> {
 }
 
 /** A computation of a T that hands out the simulations which it needs on the way. */
-export type Evaluation<T> = Generator<Request<unknown>, T, unknown>;
+export type Evaluation<T> = Generator<EvaluationRequest<unknown>, T, unknown>;
 
 /** Hands one out. */
 export function* requested<T>(here: () => T, there: (workers: number | undefined) => Promise<T>): Evaluation<T> {
@@ -28,7 +28,7 @@ export function* known<T>(value: T): Evaluation<T> {
 }
 
 /** The threads that make simulations; in this one where it is absent. */
-export interface Threads {
+export interface EvaluationThreads {
   /** As `batch` has it. */
   readonly workers?: number;
 }
@@ -50,7 +50,7 @@ export function evaluate<T>(evaluation: Evaluation<T>): T {
 }
 
 /** To the end, with pauses, by worker threads where they are given. */
-export async function evaluateAsync<T>(evaluation: Evaluation<T>, threads: Threads | undefined): Promise<T> {
+export async function evaluateAsync<T>(evaluation: Evaluation<T>, threads: EvaluationThreads | undefined): Promise<T> {
   let next = evaluation.next();
   while (next.done !== true) {
     const {here, there, waits = false} = next.value;

@@ -5,16 +5,16 @@ import {joined} from '../data/joined.js';
 import {isDensity, readNames, type DensityRows} from './density.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
-import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
+import type {EvaluatedProblem, ResidualLinearization} from './least-squares-problem.js';
 import {entryLabels, ParameterSpace, type Parameters} from './parameters.js';
-import {type Metric, RecordModel, type Values, recordKey} from './record-model.js';
+import {type RowMetric, RecordModel, type RecordValues, recordKey} from './record-model.js';
 import type {Model} from './model.js';
 import {numberText} from '../report/number-text.js';
 import {
   type Channel,
   type CheckedRecord,
   type MeasuredRecord,
-  type SeriesName,
+  type RecordSeriesName,
   checkRecord,
   stateNames,
 } from './records.js';
@@ -30,8 +30,8 @@ export interface FittedSeries {
   readonly simulated: Float64Array;
 }
 
-/** As `Metric`, of the record with this number. */
-export type RecordMetric = (residuals: Float64Array, record: number) => ReturnType<Metric>;
+/** As `RowMetric`, of the record with this number. */
+export type RecordMetric = (residuals: Float64Array, record: number) => ReturnType<RowMetric>;
 
 /** @throws OptionError, ShapeError, DataError where the records do not fit the model, or each other */
 export function checkRecords(model: Model, data: MeasuredRecord | readonly MeasuredRecord[]): CheckedRecord[] {
@@ -148,7 +148,7 @@ export class Fit implements EvaluatedProblem {
   }
 
   /** Residuals w·(simulated − measured), and their Jacobian with respect to the coordinates. */
-  *linearize(x: Float64Array): Evaluation<Linearization> {
+  *linearize(x: Float64Array): Evaluation<ResidualLinearization> {
     const {space} = this;
     const residuals = new Float64Array(this.rows);
     const jacobian = new Float64Array(this.rows * space.size);
@@ -223,7 +223,7 @@ export class Fit implements EvaluatedProblem {
     const gradient = new Float64Array(space.size);
     let cost = 0;
     for (const [record, model] of this.models.entries()) {
-      const measure = metric === undefined ? undefined : (r: Float64Array): ReturnType<Metric> => metric(r, record);
+      const measure = metric === undefined ? undefined : (r: Float64Array): ReturnType<RowMetric> => metric(r, record);
       const found = yield* this.inRecord(model, model.gradient(values, undefined, measure));
       cost += found.cost;
       for (const [key, part] of Object.entries(found.gradient)) {
@@ -250,7 +250,7 @@ export class Fit implements EvaluatedProblem {
 
   /** Every record simulated; the caller disposes. */
   trajectories(x: Float64Array): Trajectory<System>[] {
-    const values: Values = this.space.values(x);
+    const values: RecordValues = this.space.values(x);
     const trajectories: Trajectory<System>[] = [];
     try {
       for (const model of this.models) trajectories.push(evaluate(this.inRecord(model, model.simulate(values))));
@@ -347,7 +347,7 @@ function measuredStretch({weights, width, record: {t}}: RecordModel, group: numb
 }
 
 /** The states at the measured times; nothing where the model has none at these values. */
-function motionOf(model: RecordModel, values: Values): ReturnType<UncutRecord['guess']> {
+function motionOf(model: RecordModel, values: RecordValues): ReturnType<UncutRecord['guess']> {
   try {
     const trajectory = evaluate(model.simulate(values));
     const motion = Object.fromEntries(model.blocks.map(block => [block, trajectory.values(block)]));
@@ -362,7 +362,7 @@ function motionOf(model: RecordModel, values: Values): ReturnType<UncutRecord['g
 export function comparedSeries(
   {kind}: System,
   observed: boolean,
-): {readonly [series in SeriesName]?: Channel['simulated']} {
+): {readonly [series in RecordSeriesName]?: Channel['simulated']} {
   const y = observed ? ({y: 'observed'} as const) : {};
   return kind === 'ode' ? {y: 'y', ...y} : {q: 'q', v: 'v', ...y};
 }

@@ -13,11 +13,11 @@ import {renderFragment, page, writeReport, type Report, type ReportParameter} fr
 import {correlatedShare, goodnessOfFit} from '../report/residual-statistics.js';
 import {isDensity} from './density.js';
 import {objectiveOf} from './density-objective.js';
-import {derived, type Derived} from './derived.js';
+import {derived, type DerivedQuantity} from './derived.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {FitRecord} from './fit-record.js';
 import type {LeastSquaresIteration, LeastSquaresStatus} from './least-squares-problem.js';
-import type {LinearFit, NoiseFound, Objective} from './objective.js';
+import type {LinearFit, NoiseFound, ResidualObjective} from './objective.js';
 import type {Errors, Estimates, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {detailed, reportDetails, TIME_STEP, type ReportDetails} from './report-details.js';
@@ -131,7 +131,7 @@ export interface FitResult<E, D, R> {
    * m)))`. It receives the parameters that all records share, as a force does, and is traced like one.
    * @throws TraceError, ShapeError if it cannot be traced; OptionError if it reads what is no parameter
    */
-  derived(of: (params: ParamsOfEstimates<E>) => tf.Tensor): Derived;
+  derived(of: (params: ParamsOfEstimates<E>) => tf.Tensor): DerivedQuantity;
   /** Writes a self-contained HTML page. */
   report(path: string, details?: ReportDetails): Promise<void>;
   /** The page as text; with `fragment`, as a part of a page or a notebook cell, with its own style. */
@@ -166,7 +166,7 @@ export interface FitSource {
   readonly problem: FitProblem;
   readonly fit: Fit;
   readonly record: FitRecord;
-  readonly objective: Objective;
+  readonly objective: ResidualObjective;
   readonly linearFit: LinearFit;
   readonly series: readonly FittedSeries[];
   readonly milliseconds: number;
@@ -393,7 +393,7 @@ export function identificationOf(
 }
 
 function criteria(
-  found: ReturnType<Objective['likelihood']>,
+  found: ReturnType<ResidualObjective['likelihood']>,
   n: number,
 ): Pick<Numbers, 'logLikelihood' | 'aic' | 'bic'> {
   if (found === undefined) return {};
@@ -409,7 +409,7 @@ function adviceOf({control, shooting}: FitProblem, {status}: FitRecord, lost: bo
 }
 
 /** White noise of a size that nothing had to know is what the residuals at the estimate tell. */
-function noiseFound({noise, state, coefficients, weighed}: Objective, {variance}: Uncertainty): NoiseFound {
+function noiseFound({noise, state, coefficients, weighed}: ResidualObjective, {variance}: Uncertainty): NoiseFound {
   return {...state, sd: weighed ? state.sd : Math.sqrt(variance), model: noise.name, coefficients};
 }
 

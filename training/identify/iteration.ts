@@ -16,14 +16,14 @@ import {
   type LeastSquaresMethod,
   type LeastSquaresProblem,
   type LeastSquaresResult,
-  type Linearization,
+  type ResidualLinearization,
   type MethodSteps,
-  type Report,
+  type ResidualReport,
 } from './least-squares-problem.js';
 import type {Factorization} from './row-qr.js';
 
 /** A point with its residuals, and the factor of their Jacobian. */
-export interface Point extends Linearization {
+export interface Point extends ResidualLinearization {
   readonly x: Float64Array;
   readonly cost: number;
   readonly factor: Factorization;
@@ -65,7 +65,7 @@ function* iterate<S extends SearchState>(
   search: Search<S>,
   problem: EvaluatedProblem,
   start: ArrayLike<number>,
-  report: Report,
+  report: ResidualReport,
 ): Evaluation<LeastSquaresResult> {
   const evaluator = new Evaluator(problem);
   const history: LeastSquaresIteration[] = [];
@@ -195,7 +195,7 @@ const notEvaluable = 'the problem cannot be evaluated there';
 const halfSquares = (residuals: Float64Array): number => residuals.reduce((sum, r) => sum + r * r, 0) / 2;
 
 function gradientOf(
-  at: Linearization | Factorized | undefined,
+  at: ResidualLinearization | Factorized | undefined,
   p: number,
 ): {readonly cost: number; readonly gradient: Float64Array} | undefined {
   if (at === undefined) return undefined;

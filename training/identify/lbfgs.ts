@@ -69,14 +69,14 @@ interface Settings {
 }
 
 /** A step s and the change y of the gradient along it. */
-export interface Pair {
+export interface CurvaturePair {
   readonly s: Float64Array;
   readonly y: Float64Array;
 }
 
 interface State extends SearchState {
   readonly point: CostPoint;
-  readonly pairs: readonly Pair[];
+  readonly pairs: readonly CurvaturePair[];
 }
 
 const searchBy = (settings: Settings): Search<State> => ({
@@ -140,7 +140,10 @@ function* alongCoordinate(evaluator: Evaluator, point: CostPoint): Evaluation<Co
 }
 
 /** The two-loop recursion, H₀ = sᵀy / yᵀy of the last pair. */
-export function descentDirection({gradient}: Pick<CostPoint, 'gradient'>, pairs: readonly Pair[]): Float64Array {
+export function descentDirection(
+  {gradient}: Pick<CostPoint, 'gradient'>,
+  pairs: readonly CurvaturePair[],
+): Float64Array {
   let q: Float64Array = gradient.slice();
   const alphas = pairs.map(() => 0);
   for (let i = pairs.length - 1; i >= 0; i--) {
@@ -158,11 +161,11 @@ export function descentDirection({gradient}: Pick<CostPoint, 'gradient'>, pairs:
 }
 
 /** The first trial of a line search. Without a memory the gradient's length means nothing: it moves by 1 in all. */
-export const firstLength = ({gradient}: Pick<CostPoint, 'gradient'>, pairs: readonly Pair[]): number =>
+export const firstLength = ({gradient}: Pick<CostPoint, 'gradient'>, pairs: readonly CurvaturePair[]): number =>
   pairs.length === 0 ? Math.min(1, 1 / gradient.reduce((sum, g) => sum + Math.abs(g), 0)) : 1;
 
 /** Wolfe's conditions make sᵀy positive; where roundoff does not, the pair is left out. */
-export function remembered(pairs: readonly Pair[], pair: Pair, memory: number): Pair[] {
+export function remembered(pairs: readonly CurvaturePair[], pair: CurvaturePair, memory: number): CurvaturePair[] {
   return dot(pair.s, pair.y) > Number.EPSILON * dot(pair.y, pair.y) ? [...pairs, pair].slice(-memory) : [...pairs];
 }
 

@@ -8,7 +8,7 @@ import type {Factorization} from './row-qr.js';
 import {RowQr} from './row-qr.js';
 
 /** Residuals and their derivatives at one point. */
-export interface Linearization {
+export interface ResidualLinearization {
   /** r, [m]. */
   readonly residuals: Float64Array;
   /** ∂r/∂x, [m, p] row-major. */
@@ -22,13 +22,13 @@ export interface Factorized {
 }
 
 /** Adds what is missing: the factor, or an empty Jacobian where only its factor is known. */
-export function factorized(at: Linearization | Factorized, p: number): Linearization & Factorized {
+export function factorized(at: ResidualLinearization | Factorized, p: number): ResidualLinearization & Factorized {
   if ('factor' in at) return {...at, jacobian: new Float64Array()};
   return {...at, factor: new RowQr(p).append(at.jacobian, at.residuals)};
 }
 
 /** With the factor of its Jacobian. */
-export const withFactor = (at: Linearization, p: number): Linearization & {readonly factor: RowQr} => ({
+export const withFactor = (at: ResidualLinearization, p: number): ResidualLinearization & {readonly factor: RowQr} => ({
   ...at,
   factor: new RowQr(p).append(at.jacobian, at.residuals),
 });
@@ -43,7 +43,7 @@ export const denseFactor = (factor: Factorization): RowQr => (factor instanceof 
  * this x.
  */
 export interface LeastSquaresProblem {
-  linearize(x: Float64Array): Linearization | Factorized | undefined;
+  linearize(x: Float64Array): ResidualLinearization | Factorized | undefined;
   /**
    * Only the residuals, to evaluate a trial step. Give it if it saves more than two thirds of `linearize`;
    * otherwise it costs more than it saves, because most steps are accepted and need the Jacobian as well.
@@ -92,7 +92,7 @@ export interface LeastSquaresIteration {
 }
 
 /** The result of an iteration. */
-export interface LeastSquaresResult extends Linearization {
+export interface LeastSquaresResult extends ResidualLinearization {
   readonly x: Float64Array;
   readonly cost: number;
   readonly status: LeastSquaresStatus;
@@ -129,7 +129,7 @@ export interface LeastSquaresMethod {
 export type MethodSteps = (
   problem: EvaluatedProblem,
   start: ArrayLike<number>,
-  report: Report,
+  report: ResidualReport,
 ) => Evaluation<LeastSquaresResult>;
 
 /** Undefined for what is no method of this package. */
@@ -140,16 +140,16 @@ export const stepsOf = (method: LeastSquaresMethod): MethodSteps =>
 export interface EvaluatedProblem extends Pick<LeastSquaresProblem, 'magnitude' | 'bound'> {
   /** Whether the cost may have kinks, in which a search along its gradient stalls. */
   readonly kinked?: boolean;
-  linearize(x: Float64Array): Evaluation<Linearization | Factorized | undefined>;
+  linearize(x: Float64Array): Evaluation<ResidualLinearization | Factorized | undefined>;
   residuals?(x: Float64Array): Evaluation<Float64Array | undefined>;
   gradient?(x: Float64Array): Evaluation<{readonly cost: number; readonly gradient: Float64Array} | undefined>;
 }
 
 /** Told of each iteration, the start included. It ends the iteration by throwing `Stopped`. */
-export type Report = (iteration: LeastSquaresIteration) => Evaluation<void>;
+export type ResidualReport = (iteration: LeastSquaresIteration) => Evaluation<void>;
 
 /** Ends an iteration from its report; caught by whoever gave the report. */
 export class Stopped extends Error {}
 
 /** A report that tells nobody. */
-export const silent: Report = () => known(undefined);
+export const silent: ResidualReport = () => known(undefined);

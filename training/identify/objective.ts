@@ -12,7 +12,7 @@ import {
   withFactor,
   type EvaluatedProblem,
   type LeastSquaresResult,
-  type Linearization,
+  type ResidualLinearization,
 } from './least-squares-problem.js';
 import type {Noise} from './noise.js';
 import {groundOf, isRobust, lossAt} from './noise.js';
@@ -29,13 +29,13 @@ export interface NoiseFound extends NoiseState {
 }
 
 /** The argument of `reports.uncertainty`, with the rows of the priors apart from those of the data. */
-export interface LinearFit extends Linearization {
+export interface LinearFit extends ResidualLinearization {
   readonly factor: RowQr;
   readonly cost: number;
   readonly priorRows: Float64Array;
 }
 
-export class Objective implements EvaluatedProblem {
+export class ResidualObjective implements EvaluatedProblem {
   readonly magnitude: number;
   readonly kinked: boolean = false;
   protected readonly penalized: boolean;
@@ -86,7 +86,7 @@ export class Objective implements EvaluatedProblem {
     return isRobust(this.noise) ? this.weighing.steepness(yield* this.fit.residuals(x)) : 1;
   }
 
-  *linearize(x: Float64Array): Evaluation<Linearization> {
+  *linearize(x: Float64Array): Evaluation<ResidualLinearization> {
     const {weighing} = this;
     const {residuals, jacobian} = yield* this.fit.linearize(x);
     const p = x.length;
@@ -224,7 +224,7 @@ export class Objective implements EvaluatedProblem {
     return {residuals, jacobian, factor, cost, priorRows: prior};
   }
 
-  private withPriors(residuals: Float64Array, jacobian: Float64Array, x: Float64Array): Linearization {
+  private withPriors(residuals: Float64Array, jacobian: Float64Array, x: Float64Array): ResidualLinearization {
     const rows = priorRows(this.fit.space, x);
     const all = new Float64Array(residuals.length + rows.length);
     all.set(residuals);

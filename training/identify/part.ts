@@ -6,7 +6,7 @@
  */
 import {OptionError, StiffgradError} from '../../lib/errors.js';
 import type {Check} from '../../lib/checks.js';
-import {Contents} from '../data/fingerprint.js';
+import {ContentHash} from '../data/fingerprint.js';
 import {Density, isDensity, type NoiseDensity} from './density.js';
 import {checkRecords, Fit} from './fit.js';
 import {withoutLinearization, type Attempt} from './fit-record.js';
@@ -52,7 +52,7 @@ async function contentsOf(problem: FitProblem, fit: Fit): Promise<string> {
     ...(isDensity(problem.noise) ? [['noise', probed(problem.noise, fit)] as const] : []),
   ];
   const hashes = known.map(async ([name, value]) => {
-    const contents = new Contents();
+    const contents = new ContentHash();
     // A method of this package has its settings as data. What else has functions counts by their text.
     const isKnown = traced.includes(name) || (name === 'method' && 'settings' in (value as object));
     await contents.add(value, isKnown ? undefined : String);

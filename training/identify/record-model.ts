@@ -39,12 +39,12 @@ import {mostSteps, requireFewSteps, requireGrid, stepsASample, stepsEach} from '
 import {nested, withLeaf} from './nested.js';
 
 /** The simulation of records that differ in their times and starts alone: traced once, at the guess. */
-export interface Traced {
+export interface TracedRecord {
   simulation?: Simulation;
 }
 
 /** 'q', 'v', 'y', or the name of a hidden state. */
-export type Block = string;
+export type RecordBlock = string;
 
 /** The state at a record's last sample, its blocks one after another, and its derivative by each number that moves. */
 export interface End {
@@ -53,9 +53,9 @@ export interface End {
 }
 
 /** A cost of residuals, with its gradient by them. */
-export type Metric = (residuals: Float64Array) => {readonly cost: number; readonly gradient: Float64Array};
+export type RowMetric = (residuals: Float64Array) => {readonly cost: number; readonly gradient: Float64Array};
 
-const sumOfSquares: Metric = residuals => ({
+const sumOfSquares: RowMetric = residuals => ({
   cost: residuals.reduce((sum, r) => sum + r * r, 0) / 2,
   gradient: residuals,
 });
@@ -84,7 +84,7 @@ export class RecordModel {
   constructor(
     private readonly model: Model,
     readonly record: CheckedRecord,
-    readonly traced: Traced = {},
+    readonly traced: TracedRecord = {},
   ) {
     const {name, t, channels} = record;
     const inputs = (this.inputs = {...model.inputs, ...record.inputs});
@@ -110,11 +110,11 @@ export class RecordModel {
   }
 
   /** The simulation as data; traced as for any values. */
-  contents(values: Values): SimulationContents {
+  contents(values: RecordValues): SimulationContents {
     return this.simulation(values).contents();
   }
 
-  *simulate(values: Values): Evaluation<Trajectory<System>> {
+  *simulate(values: RecordValues): Evaluation<Trajectory<System>> {
     const simulation = yield* this.trial(values);
     const at = this.at(values);
     return this.checked(
@@ -132,7 +132,7 @@ export class RecordModel {
    * @returns the state at the end, with its derivatives
    */
   *linearize(
-    values: Values,
+    values: RecordValues,
     residuals: Float64Array,
     jacobian: Float64Array,
     columns: number,
@@ -151,7 +151,7 @@ export class RecordModel {
             jacobian[rowOf(i) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
         });
       });
-      const last = (from: (name: Block) => Float64Array): Float64Array =>
+      const last = (from: (name: RecordBlock) => Float64Array): Float64Array =>
         joined(
           Float64Array,
           this.blocks.map(name => from(name).slice(-this.sizeOf(name, values))),
@@ -174,10 +174,10 @@ export class RecordModel {
    * @param metric another cost of the residuals, [rows], with its gradient, in place of ½ Σ r²
    */
   *gradient(
-    values: Values,
+    values: RecordValues,
     atEnd?: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array},
-    metric: Metric = sumOfSquares,
-  ): Evaluation<{readonly cost: number; readonly gradient: Values}> {
+    metric: RowMetric = sumOfSquares,
+  ): Evaluation<{readonly cost: number; readonly gradient: RecordValues}> {
     const simulation = yield* this.trial(values);
     const at = this.at(values);
     const {trajectory, pullback}: Vjp | VjpAsync = yield* this.made<Vjp | VjpAsync>(
@@ -205,7 +205,7 @@ export class RecordModel {
   }
 
   /** Residuals w·(simulated − measured), [rows]: sample by sample, of weight 0 they are 0. */
-  *residuals(values: Values): Evaluation<Float64Array> {
+  *residuals(values: RecordValues): Evaluation<Float64Array> {
     const trajectory = yield* this.simulate(values);
     try {
       return this.residualsOf(trajectory);
@@ -245,7 +245,7 @@ export class RecordModel {
   /** Puts the gradient at the end into the cotangents of the state's blocks. @returns the cost there */
   private addEnd(
     trajectory: Trajectory<System>,
-    values: Values,
+    values: RecordValues,
     atEnd: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array},
     cotangent: {[series: string]: Float64Array},
   ): number {
@@ -265,17 +265,17 @@ export class RecordModel {
     return cost;
   }
 
-  private sizeOf(name: Block, values: Values): number {
+  private sizeOf(name: RecordBlock, values: RecordValues): number {
     return this.shapeOf(name, values).reduce((product, n) => product * n, 1);
   }
 
   /** The blocks of a state, in order. */
-  get blocks(): readonly Block[] {
+  get blocks(): readonly RecordBlock[] {
     return stateNames(this.model.system);
   }
 
   /** The shape of a block of the state, by the start that is given. */
-  shapeOf(name: Block, values: Values): readonly number[] {
+  shapeOf(name: RecordBlock, values: RecordValues): readonly number[] {
     const given = givenBlock(this.initial(values), name);
     return readNumeric((given ?? startOfState(this.model.system, name)) as Numeric, name).shape;
   }
@@ -291,7 +291,7 @@ export class RecordModel {
     });
   }
 
-  private *run(values: Values): Evaluation<Jvps> {
+  private *run(values: RecordValues): Evaluation<Jvps> {
     const {directions} = this;
     if (directions.length === 0) return {trajectory: yield* this.simulate(values), tangents: []};
     const tangents = directions.map(({tangent}) => tangent);
@@ -305,7 +305,7 @@ export class RecordModel {
     return result;
   }
 
-  private simulation(values: Values): Simulation {
+  private simulation(values: RecordValues): Simulation {
     const {model, inputs, traced} = this;
     const {system, observe, dt, events} = model;
     if (this.prepared !== undefined) return this.prepared;
@@ -334,7 +334,7 @@ export class RecordModel {
    * The simulation as it is tried at these values. Where a tolerance chooses the steps there may be any number of them
    * far from the guess, so that a trial would not end: it may take some times those of the run at the guess.
    */
-  private *trial(values: Values): Evaluation<Simulation> {
+  private *trial(values: RecordValues): Evaluation<Simulation> {
     const simulation = this.simulation(values);
     if (!this.adaptive || this.isGuess(values)) return simulation;
     const steps = this.limited === undefined ? yield* this.stepsAtGuess(simulation) : NaN;
@@ -342,7 +342,7 @@ export class RecordModel {
   }
 
   /** But for the rounding of coordinates. */
-  private isGuess(values: Values): boolean {
+  private isGuess(values: RecordValues): boolean {
     return this.bindings.every(({key, parameter: {guess}}) =>
       guess.every((value, i) => Math.abs(value - values[key][i]) <= 1e-12 * Math.abs(value)),
     );
@@ -374,15 +374,15 @@ export class RecordModel {
     }
   }
 
-  private at(values: Values): {readonly initial: Initial; readonly params: NumericParams} {
+  private at(values: RecordValues): {readonly initial: Initial; readonly params: NumericParams} {
     return {initial: this.initial(values), params: this.params(values)};
   }
 
-  private params(values: Values): NumericParams {
+  private params(values: RecordValues): NumericParams {
     return paramsOf(this.bindings, values);
   }
 
-  private initial(values: Values): Initial {
+  private initial(values: RecordValues): Initial {
     return {...this.start, ...blocksOf(this.bindings, values)} as Initial; // complete: see requireStart
   }
 
@@ -495,7 +495,7 @@ export interface Direction {
 }
 
 /** Values of all parameters, row-major, by key. */
-export type Values = {readonly [key: string]: Float64Array};
+export type RecordValues = {readonly [key: string]: Float64Array};
 
 const initialPrefix = 'initial.';
 
@@ -558,13 +558,13 @@ export function directionsOf(binding: Binding): Direction[] {
 }
 
 /** Values of `params`, each in the shape its guess was given in. */
-export const paramsOf = (bindings: readonly Binding[], values: Values): NumericParams =>
+export const paramsOf = (bindings: readonly Binding[], values: RecordValues): NumericParams =>
   bindings
     .filter(binding => !isInitial(binding))
     .reduce((params, {name, key, parameter: {shape}}) => withLeaf(params, name, nested(values[key], shape)), {});
 
 /** Blocks of the initial state that are parameters. */
-export const blocksOf = (bindings: readonly Binding[], values: Values): {readonly [block: string]: Numeric} =>
+export const blocksOf = (bindings: readonly Binding[], values: RecordValues): {readonly [block: string]: Numeric} =>
   Object.fromEntries(
     bindings.filter(isInitial).map(({name, key, parameter: {shape}}) => [blockOf({name}), nested(values[key], shape)]),
   );
@@ -577,7 +577,7 @@ export const byKey = (
   bindings: readonly Binding[],
   initial: {readonly [block: string]: Float64Array},
   params: Gradients,
-): Values =>
+): RecordValues =>
   Object.fromEntries(
     bindings.map(binding => [
       binding.key,

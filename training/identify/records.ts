@@ -71,12 +71,12 @@ export interface MeasuredRecord {
   readonly name?: string;
 }
 
-export type SeriesName = 'q' | 'v' | 'y';
+export type RecordSeriesName = 'q' | 'v' | 'y';
 
 /** One measured series of a record, and the simulated series it is compared with. */
 export interface Channel {
-  readonly name: SeriesName;
-  readonly simulated: SeriesName | 'observed';
+  readonly name: RecordSeriesName;
+  readonly simulated: RecordSeriesName | 'observed';
   /** The shape of one sample as far as it was given: a flat array of several samples leaves it open. */
   readonly shape: readonly number[];
   /** Numbers a sample. */
@@ -146,7 +146,7 @@ const recordChecks: OptionSchema = {
 export function checkRecord(
   record: MeasuredRecord,
   index: number,
-  compared: {readonly [series in SeriesName]?: Channel['simulated']},
+  compared: {readonly [series in RecordSeriesName]?: Channel['simulated']},
   bare = false,
   system?: System,
 ): CheckedRecord {
@@ -185,7 +185,7 @@ export const startChecks = (system?: System): OptionSchema => ({
   ...(system === undefined ? {} : Object.fromEntries(stateNames(system).map(name => [name, any]))),
 });
 
-function notSimulated(series: SeriesName, record: string, has: readonly string[]): OptionError {
+function notSimulated(series: RecordSeriesName, record: string, has: readonly string[]): OptionError {
   const remedy =
     series === 'y'
       ? 'To compare something other than the state, define it by `observe`.'
@@ -222,7 +222,7 @@ function readTimes(given: Numeric, record: string): Float64Array {
 
 function readChannel(
   record: MeasuredRecord,
-  series: SeriesName,
+  series: RecordSeriesName,
   simulated: Channel['simulated'],
   samples: number,
   name: string,
@@ -258,7 +258,7 @@ function readChannel(
 
 function readWeights(
   weights: MeasuredRecord['weights'],
-  series: SeriesName,
+  series: RecordSeriesName,
   samples: number,
   outputs: number,
   record: string,

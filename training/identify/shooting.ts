@@ -10,8 +10,8 @@
  */
 import {positiveInteger, readOptions, type Check, type Options} from '../../lib/checks.js';
 import {joined} from '../data/joined.js';
-import {ChainQr, columnOf, type Place} from './chain-qr.js';
-import {cutRecord, meanSquare, spread, type Segment, type UncutRecord} from './cut-record.js';
+import {ChainQr, columnOf, type SegmentColumns} from './chain-qr.js';
+import {cutRecord, meanSquare, spread, type RecordSegment, type UncutRecord} from './cut-record.js';
 import type {Evaluation} from './evaluation.js';
 import {
   Stopped,
@@ -19,12 +19,12 @@ import {
   type EvaluatedProblem,
   type Factorized,
   type LeastSquaresMethod,
-  type Report,
+  type ResidualReport,
 } from './least-squares-problem.js';
 import {type Noise, white} from './noise.js';
 import {ParameterSpace, type Parameters} from './parameters.js';
 import {effective, hasPriors, priorGradient, priorMatrix, priorRows} from './priors.js';
-import type {Values} from './record-model.js';
+import type {RecordValues} from './record-model.js';
 import {NoiseWeights} from './weighing.js';
 
 /** The initial number of segments of records; made by `single` or `multiple`. */
@@ -63,7 +63,7 @@ const FIRST = 0.01;
 export class MultipleShooting implements EvaluatedProblem {
   /** The parameters, and the segments' starts. */
   readonly space: ParameterSpace;
-  private readonly segments: readonly Segment[];
+  private readonly segments: readonly RecordSegment[];
   /** The first columns: what is no segment's start. */
   private readonly shared: number;
   private readonly dataRows: number;
@@ -148,7 +148,7 @@ export class MultipleShooting implements EvaluatedProblem {
   }
 
   /** Rows of a segment as its simulation gives them, and those of the gap behind it. */
-  private *rows(i: number, gap: number, values: Values): Evaluation<Rows> {
+  private *rows(i: number, gap: number, values: RecordValues): Evaluation<Rows> {
     const {segments, shared, scales, space} = this;
     const {model, keys} = segments[i];
     const next = this.nextOf(i);
@@ -182,19 +182,19 @@ export class MultipleShooting implements EvaluatedProblem {
   }
 
   /** The segment that this one has to meet; undefined at a record's end. */
-  private nextOf(i: number): Segment | undefined {
-    const next = this.segments[i + 1] as Segment | undefined;
+  private nextOf(i: number): RecordSegment | undefined {
+    const next = this.segments[i + 1] as RecordSegment | undefined;
     return next?.follows === true ? next : undefined;
   }
 
   /** c + λ/ρ of the gap between a segment's end and the next one's start. */
-  private open(gap: number, values: Values, {keys}: Segment, end: Float64Array): Float64Array {
+  private open(gap: number, values: RecordValues, {keys}: RecordSegment, end: Float64Array): Float64Array {
     const {scales, multipliers, penalty} = this;
     const start = keys.flatMap(key => [...values[key]]);
     return scales.map((scale, k) => (end[k] - start[k]) / scale + multipliers[gap + k] / penalty);
   }
 
-  private placeOf(own: readonly string[], next: readonly string[]): Place {
+  private placeOf(own: readonly string[], next: readonly string[]): SegmentColumns {
     const first = (keys: readonly string[]): number => (keys.length === 0 ? 0 : this.space.columnOf(keys[0]));
     const size = (keys: readonly string[]): number => (keys.length === 0 ? 0 : this.scales.length);
     return {own: first(own), size: size(own), next: first(next), nextSize: size(next)};
@@ -222,7 +222,7 @@ export class MultipleShooting implements EvaluatedProblem {
     for (const [i, {model}] of this.segments.entries()) {
       const next = this.nextOf(i);
       const first = gap;
-      const closing = (state: Float64Array, following: Segment): {cost: number; gradient: Float64Array} => {
+      const closing = (state: Float64Array, following: RecordSegment): {cost: number; gradient: Float64Array} => {
         const open = this.open(first, values, following, state);
         const pull = open.map((value, k) => (penalty * value) / scales[k]);
         let from = 0;
@@ -273,27 +273,27 @@ export class MultipleShooting implements EvaluatedProblem {
   }
 
   /** The parameters that were looked for, without the segments' starts: coordinates of the plain fit. */
-  estimate(x: Float64Array): Values {
+  estimate(x: Float64Array): RecordValues {
     const values = this.space.values(x);
     return Object.fromEntries(Object.keys(this.parameters).map(key => [key, values[key]]));
   }
 }
 
 /** Where rows of the shared columns alone have starts. */
-const noStarts: Place = {own: 0, size: 0, next: 0, nextSize: 0};
+const noStarts: SegmentColumns = {own: 0, size: 0, next: 0, nextSize: 0};
 
 /** A segment's rows: `count` of its data, then those of the gap behind it. */
 interface Rows {
   readonly right: Float64Array;
   readonly jacobian: Float64Array;
   readonly count: number;
-  readonly place: Place;
+  readonly place: SegmentColumns;
 }
 
 /** The result of multiple shooting. */
 export interface Shot {
   /** The parameters that were looked for, without the segments' starts. */
-  readonly values: Values;
+  readonly values: RecordValues;
   /** Whether the segments are one motion. */
   readonly closed: boolean;
 }
@@ -312,7 +312,11 @@ const ROUNDS = 6;
 const ENOUGH = 1e-3;
 
 /** @param report told of every iteration of all rounds */
-export function* shoot(shooting: MultipleShooting, method: LeastSquaresMethod, report: Report): Evaluation<Shot> {
+export function* shoot(
+  shooting: MultipleShooting,
+  method: LeastSquaresMethod,
+  report: ResidualReport,
+): Evaluation<Shot> {
   let x = shooting.space.start;
   let closed = false;
   for (let round = 0; round < ROUNDS && !closed; round++) {
@@ -326,7 +330,7 @@ function* roundOf(
   shooting: MultipleShooting,
   method: LeastSquaresMethod,
   start: Float64Array,
-  report: Report,
+  report: ResidualReport,
 ): Evaluation<Float64Array> {
   let [cost, last] = [Infinity, start];
   try {

@@ -8,7 +8,7 @@ import {throwIfAborted} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
 import {methodOf, objectiveOf} from './density-objective.js';
 import {HeldOut, type EarlyStopping} from './early-stopping.js';
-import {evaluateAsync, type Evaluation, type Threads} from './evaluation.js';
+import {evaluateAsync, type Evaluation, type EvaluationThreads} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import type {Fit} from './fit.js';
 import {recordOf, type Attempt, type FitRecord} from './fit-record.js';
@@ -18,10 +18,10 @@ import {
   type LeastSquaresIteration,
   type LeastSquaresMethod,
   type LeastSquaresResult,
-  type Report,
+  type ResidualReport,
 } from './least-squares-problem.js';
 import type {Model} from './model.js';
-import type {Objective} from './objective.js';
+import type {ResidualObjective} from './objective.js';
 import {guessing, type ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {MultipleShooting, shoot, single, type Shooting} from './shooting.js';
@@ -121,7 +121,7 @@ const UNDER_WAY = 2;
  */
 export async function solveAll(problem: FitProblem, fit: Fit, points: readonly Float64Array[]): Promise<Fits> {
   const attempts: Attempt[] = [];
-  const one = async (number: number, threads?: Threads): Promise<void> => {
+  const one = async (number: number, threads?: EvaluationThreads): Promise<void> => {
     attempts[number] = await attempt(problem, fit, points[number], {number, threads, only: points.length === 1});
   };
   const {workers} = problem;
@@ -175,7 +175,7 @@ export async function inOrder(
 
 interface AttemptOptions {
   readonly number: number;
-  readonly threads?: Threads;
+  readonly threads?: EvaluationThreads;
   /** The only start: its failure is the fit's. */
   readonly only: boolean;
 }
@@ -205,7 +205,7 @@ function* fitFrom(problem: FitProblem, fit: Fit, x: Float64Array, start: number)
   const method = methodOf(problem);
   const {segments} = problem.shooting ?? single();
   let begun = false;
-  const toldIn = (space: ParameterSpace): Report =>
+  const toldIn = (space: ParameterSpace): ResidualReport =>
     function* (iteration) {
       begun = true;
       problem.onProgress?.({...iteration, values: space.values(iteration.x), start});
@@ -242,11 +242,11 @@ const OPEN =
  * simulated, the guess if that is nearer to the data.
  */
 function* bySegments(
-  objective: Objective,
+  objective: ResidualObjective,
   method: LeastSquaresMethod,
   x: Float64Array,
   segments: number,
-  toldIn: (space: ParameterSpace) => Report,
+  toldIn: (space: ParameterSpace) => ResidualReport,
 ): Evaluation<{readonly start: Float64Array; readonly open: boolean}> {
   const {fit, noise} = objective;
   const guess = guessing(fit.parameters, fit.space.values(x));
@@ -259,7 +259,7 @@ function* bySegments(
 }
 
 /** Infinite where it cannot be simulated. */
-function* costAt(objective: Objective, x: Float64Array): Evaluation<number> {
+function* costAt(objective: ResidualObjective, x: Float64Array): Evaluation<number> {
   try {
     const {cost} = yield* objective.gradient(x);
     return Number.isFinite(cost) ? cost : Infinity;
@@ -295,7 +295,7 @@ export function* rounds(
   problem: NoisyProblem,
   method: LeastSquaresMethod,
   start: Float64Array,
-  report: Report,
+  report: ResidualReport,
 ): Evaluation<FitRecord> {
   const history: LeastSquaresIteration[] = [];
   let x = start;

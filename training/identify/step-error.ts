@@ -6,7 +6,7 @@ import {evaluate} from './evaluation.js';
 import {isFailedSimulation} from './failed-simulation.js';
 import type {Fit} from './fit.js';
 import type {FitRecord} from './fit-record.js';
-import type {LinearFit, Objective} from './objective.js';
+import type {LinearFit, ResidualObjective} from './objective.js';
 import type {Uncertainty} from './uncertainty.js';
 
 /**
@@ -24,7 +24,7 @@ const COMPUTED = 1e-6;
 export function stepWarnings(
   fit: Fit,
   {x, converged}: FitRecord,
-  objective: Objective,
+  objective: ResidualObjective,
   {jacobian, cost, factor}: LinearFit,
   {independent, variance, standardError}: Uncertainty,
 ): string[] {

@@ -19,7 +19,7 @@ import {
   nonNegativeInteger,
   type Options,
 } from '../../lib/checks.js';
-import type {Linearization} from './least-squares-problem.js';
+import type {ResidualLinearization} from './least-squares-problem.js';
 import {longRunCovariance} from './long-run-covariance.js';
 import {RowQr, singularValues, type SingularValues} from './row-qr.js';
 import {type OutputGroup, type ResidualSeries, measuredSamples} from './measured-samples.js';
@@ -108,7 +108,7 @@ const STRONG_CORRELATION = 0.99;
 
 /** The uncertainty of a fit, from the minimum that `levenbergMarquardt` returned. */
 export function uncertainty(
-  fit: Linearization & {readonly factor: RowQr; readonly cost: number},
+  fit: ResidualLinearization & {readonly factor: RowQr; readonly cost: number},
   options: UncertaintyOptions = {},
 ): Uncertainty {
   const {rankTolerance, series, bandwidth, ...given} = readOptions(options, uncertaintyOptions, 'reports.uncertainty');
@@ -244,7 +244,7 @@ export function gram(a: Float64Array, p: number): Float64Array {
  * @param prior its rows times Bᵀ, in the scale of the noise
  */
 function sandwich(
-  fit: Linearization,
+  fit: ResidualLinearization,
   root: Float64Array,
   p: number,
   series: readonly ResidualSeries[],
@@ -309,7 +309,11 @@ function diagonalOf(a: Float64Array, p: number): Float64Array {
   return sums;
 }
 
-function scores({residuals, jacobian}: Linearization, {firstRow, outputs}: OutputGroup, p: number): Float64Array {
+function scores(
+  {residuals, jacobian}: ResidualLinearization,
+  {firstRow, outputs}: OutputGroup,
+  p: number,
+): Float64Array {
   const score = new Float64Array(firstRow.length * p);
   firstRow.forEach((first, k) => {
     for (const output of outputs) {

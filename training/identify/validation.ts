@@ -14,7 +14,7 @@ import {evaluate} from './evaluation.js';
 import {levenbergMarquardt} from './least-squares.js';
 import {silent, stepsOf} from './least-squares-problem.js';
 import {type Parameter, fixed, free} from './parameters.js';
-import {type Block, RecordModel, type Values} from './record-model.js';
+import {type RecordBlock, RecordModel, type RecordValues} from './record-model.js';
 import type {Model} from './model.js';
 import {
   type CheckedRecord,
@@ -86,7 +86,7 @@ const WARM_UP_STEPS = 50;
  * problem's is not its own.
  * @throws OptionError where a parameter of the record's own is not fixed
  */
-export function simulateRecord(model: Model, values: Values, record: MeasuredRecord): Trajectory<System> {
+export function simulateRecord(model: Model, values: RecordValues, record: MeasuredRecord): Trajectory<System> {
   const checked = checkRecord(record, 0, comparedSeries(model.system, model.observe !== undefined), true, model.system);
   const open = Object.entries(checked.parameters).find(([, {kind}]) => kind !== 'fixed')?.[0];
   if (open !== undefined)
@@ -107,7 +107,7 @@ export function simulateRecord(model: Model, values: Values, record: MeasuredRec
 /** @throws OptionError, DataError; what `simulate` throws where a record cannot be simulated */
 export async function validate(
   model: Model,
-  values: Values,
+  values: RecordValues,
   data: MeasuredRecord | readonly MeasuredRecord[],
   options: ValidateOptions = {},
 ): Promise<Validation[]> {
@@ -137,7 +137,7 @@ function requireLength({name, t}: CheckedRecord, warmUp: number, horizon = 1): v
 }
 
 /** Everything known, but for what the record's warm-up is to find. */
-function heldModel(model: Model, values: Values, {parameters: own}: CheckedRecord): Model {
+function heldModel(model: Model, values: RecordValues, {parameters: own}: CheckedRecord): Model {
   const parameters = Object.fromEntries(
     Object.entries(model.parameters)
       .filter(([name]) => !Object.hasOwn(own, name))
@@ -146,19 +146,19 @@ function heldModel(model: Model, values: Values, {parameters: own}: CheckedRecor
   return {...model, parameters};
 }
 
-const shared = ({parameters}: Model): Values =>
+const shared = ({parameters}: Model): RecordValues =>
   Object.fromEntries(Object.entries(parameters).map(([name, {guess}]) => [name, guess]));
 
-const blocksOf = ({system}: Model): readonly Block[] => stateNames(system);
+const blocksOf = ({system}: Model): readonly RecordBlock[] => stateNames(system);
 
 /** Whether the first sample of a record has all numbers of a block. */
-const hasFirst = ({channels}: CheckedRecord, block: Block): boolean =>
+const hasFirst = ({channels}: CheckedRecord, block: RecordBlock): boolean =>
   channels.some(
     ({simulated, weights, outputs}) => simulated === block && weights.subarray(0, outputs).every(weight => weight > 0),
   );
 
 /** Blocks of a record's start that its first sample does not have; none where the start is at another time. */
-function untold(model: Model, record: CheckedRecord): readonly Block[] {
+function untold(model: Model, record: CheckedRecord): readonly RecordBlock[] {
   const {initial, t} = record;
   const isThere = initial?.t === undefined || initial.t === t[0];
   return blocksOf(model).filter(
@@ -167,7 +167,7 @@ function untold(model: Model, record: CheckedRecord): readonly Block[] {
 }
 
 /** The record with its start at its first sample, which is the whole state. */
-function startedBySample(model: Model, values: Values, record: CheckedRecord): CheckedRecord {
+function startedBySample(model: Model, values: RecordValues, record: CheckedRecord): CheckedRecord {
   const given = untold(model, record);
   const bySample = {...record, initial: undefined};
   return withStarts(record, record.t[0], blocksOf(model), block =>
@@ -176,7 +176,7 @@ function startedBySample(model: Model, values: Values, record: CheckedRecord): C
 }
 
 /** The record with its start among its own parameters, to be found; those it has already stay as they are. */
-function withFreeStart(model: Model, values: Values, record: CheckedRecord, warm?: Values): CheckedRecord {
+function withFreeStart(model: Model, values: RecordValues, record: CheckedRecord, warm?: RecordValues): CheckedRecord {
   const open = blocksOf(model).filter(block => !Object.hasOwn(record.parameters, `initial.${block}`));
   return withStarts(record, record.initial?.t, open, block => {
     const {guess, shape} = guessOf(model, values, record, block);
@@ -187,8 +187,8 @@ function withFreeStart(model: Model, values: Values, record: CheckedRecord, warm
 function withStarts(
   record: CheckedRecord,
   t: number | undefined,
-  blocks: readonly Block[],
-  startOf: (block: Block) => Pick<Parameter, 'guess' | 'shape'>,
+  blocks: readonly RecordBlock[],
+  startOf: (block: RecordBlock) => Pick<Parameter, 'guess' | 'shape'>,
 ): CheckedRecord {
   const starts = blocks.map(block => {
     const {guess, shape} = startOf(block);
@@ -200,9 +200,9 @@ function withStarts(
 /** The record's own start; where it has none, what was measured; else the problem's, found or given. */
 function guessOf(
   {system, initial, parameters}: Model,
-  values: Values,
+  values: RecordValues,
   record: CheckedRecord,
-  block: Block,
+  block: RecordBlock,
 ): Pick<Parameter, 'guess' | 'shape'> {
   const given = (value: Numeric): Pick<Parameter, 'guess' | 'shape'> => {
     const {values: guess, shape} = readNumeric(value, `initial.${block}`);
@@ -269,7 +269,7 @@ interface FreeRun {
   readonly trajectory: Trajectory<System>;
 }
 
-function run(model: Model, values: Values, record: CheckedRecord, warmUp: number, warm?: Values): FreeRun {
+function run(model: Model, values: RecordValues, record: CheckedRecord, warmUp: number, warm?: RecordValues): FreeRun {
   const whole =
     warmUp === 0
       ? record
@@ -286,7 +286,7 @@ function run(model: Model, values: Values, record: CheckedRecord, warmUp: number
   return {fit, x, determined, trajectory: fit.trajectories(x)[0]};
 }
 
-function freeRun(model: Model, values: Values, record: CheckedRecord, warmUp: number): Validation {
+function freeRun(model: Model, values: RecordValues, record: CheckedRecord, warmUp: number): Validation {
   if (warmUp === 1) {
     requireWholeState(model, record);
     if (!isWhole(model, record))
@@ -317,13 +317,13 @@ function freeRun(model: Model, values: Values, record: CheckedRecord, warmUp: nu
 /** Each prediction is the last sample of a short free run. */
 async function predicted(
   model: Model,
-  values: Values,
+  values: RecordValues,
   record: CheckedRecord,
   {warmUp, horizon, every}: Required<ValidateOptions>,
 ): Promise<Validation> {
   const window = Math.max(1, warmUp);
   const points: FittedSeries[][] = [];
-  let warm: Values | undefined;
+  let warm: RecordValues | undefined;
   let found: FreeRun | undefined;
   let [skipped, undetermined] = [0, 0];
   // A prediction from one sample starts at it, whatever the record's start.

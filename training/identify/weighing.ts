@@ -3,7 +3,7 @@
  * a scale that is found where it is not known. What is not known is estimated anew from the residuals of a fit, by
  * turns with the parameters (Seber & Wild, Nonlinear Regression, §6.2; of outliers Huber, Robust Statistics, §7.8).
  */
-import type {Predictors, Series, Stretch} from './autoregression.js';
+import type {Predictors, ScalarSeries, SeriesStretch} from './autoregression.js';
 import {burg, likeliest, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
 import type {Noise} from './noise.js';
 import {isRobust, lossAt, medianScale, scaleOf} from './noise.js';
@@ -17,7 +17,7 @@ export interface NoiseState {
 }
 
 /** Rows of one output that an autoregression joins. */
-export interface WhitenedStretch extends Stretch {
+export interface WhitenedStretch extends SeriesStretch {
   readonly group: number;
 }
 
@@ -276,7 +276,7 @@ export class NoiseWeights {
   }
 
   /** By group of outputs. */
-  private seriesOf(residuals: Float64Array): Series[][] {
+  private seriesOf(residuals: Float64Array): ScalarSeries[][] {
     return this.current.partial.map((_, group) =>
       this.weighed.stretches
         .filter(one => one.group === group)

@@ -18,7 +18,7 @@ import {
   restoreOptimizer,
   setLearningRate,
 } from './optimizer-state.js';
-import type {AnyTraining, CompiledTraining, LossAt, TrainingProblem} from './problem.js';
+import type {AnyTraining, CompiledTraining, TrainingLossAt, TrainingProblem} from './problem.js';
 import {isCompiledTraining, stepInputs} from './problem.js';
 import type {TrainingStep} from './training-step.js';
 
@@ -42,8 +42,8 @@ export interface Learner<T> {
   rate: number | undefined;
   readonly warnings: readonly string[];
   /** Takes one step; returns the loss and the norm of its gradient before it. */
-  take(batch: readonly T[], at: LossAt): {readonly loss: number; readonly norm: number};
-  loss(batch: readonly T[], at: LossAt): number;
+  take(batch: readonly T[], at: TrainingLossAt): {readonly loss: number; readonly norm: number};
+  loss(batch: readonly T[], at: TrainingLossAt): number;
   /** Places of the variables that got a gradient in some step. */
   readonly moved: ReadonlySet<number>;
   /** Writes the values to tfjs's variables. */
@@ -93,7 +93,7 @@ class TapeLearner<T> implements Learner<T> {
     if (rate !== undefined) setLearningRate(this.optimizer, rate);
   }
 
-  take(batch: readonly T[], at: LossAt): {loss: number; norm: number} {
+  take(batch: readonly T[], at: TrainingLossAt): {loss: number; norm: number} {
     const {variables, optimizer, clip, problem} = this;
     const found = lossAndGradients(() => problem.loss(batch, at), variables);
     if (!Number.isFinite(found.loss) || !Number.isFinite(found.norm)) {
@@ -114,7 +114,7 @@ class TapeLearner<T> implements Learner<T> {
     return found;
   }
 
-  loss(batch: readonly T[], at: LossAt): number {
+  loss(batch: readonly T[], at: TrainingLossAt): number {
     return scalarValue(() => this.problem.loss(batch, at));
   }
 
@@ -177,12 +177,12 @@ class StepLearner<T> implements Learner<T> {
     return this.step.warnings;
   }
 
-  take(batch: readonly T[], at: LossAt): {loss: number; norm: number} {
+  take(batch: readonly T[], at: TrainingLossAt): {loss: number; norm: number} {
     const loss = this.step(stepInputs(this.problem, batch, at));
     return {loss, norm: this.step.gradientNorm};
   }
 
-  loss(batch: readonly T[], at: LossAt): number {
+  loss(batch: readonly T[], at: TrainingLossAt): number {
     return this.step.loss(stepInputs(this.problem, batch, at));
   }
 

@@ -28,7 +28,7 @@ import type {StepBatch, TrainingStep} from './training-step.js';
 import type {AnySystem} from '../../lib/internal.js';
 
 /** The second argument of a loss. */
-export interface LossAt {
+export interface TrainingLossAt {
   /** Step of the run, from 0. */
   readonly step: number;
   readonly epoch: number;
@@ -45,7 +45,7 @@ export interface TrainingProblem<T> extends TrainingSettings<T> {
    * The mean loss over the batch, as a scalar; runs on tfjs's tape, so `simulate` and prepared simulations inside it
    * carry gradients.
    */
-  readonly loss: (batch: readonly T[], at: LossAt) => tf.Scalar;
+  readonly loss: (batch: readonly T[], at: TrainingLossAt) => tf.Scalar;
   /** The trained variables; for a tf.layers model, `model.trainableWeights.map(weight => weight.read())`. */
   readonly variables: readonly tf.Variable[];
   /** Any optimizer of tfjs. */
@@ -61,7 +61,7 @@ export interface CompiledTraining<T, S extends AnySystem = never> extends Traini
    * The argument of the step for a batch of examples, at once and not as a promise: what is to be waited for belongs
    * into `data.get`. Noise belongs here, drawn from `random`.
    */
-  readonly batch: (examples: readonly T[], at: LossAt) => StepBatch<S>;
+  readonly batch: (examples: readonly T[], at: TrainingLossAt) => StepBatch<S>;
 }
 
 /** Examples in memory, or behind a function that fetches one: trajectories, segments of them, anything. */
@@ -167,7 +167,7 @@ export const isCompiledTraining = <T>(problem: AnyTraining<T>): problem is Compi
 export function stepInputs<T>(
   {batch}: CompiledTraining<T>,
   examples: readonly T[],
-  at: LossAt,
+  at: TrainingLossAt,
 ): ReturnType<CompiledTraining<T>['batch']> {
   const inputs = batch(examples, at);
   const {then} = ((inputs as unknown) ?? {}) as {readonly then?: unknown};

@@ -54,7 +54,7 @@ const factsSchema = {
 };
 type Facts = OptionValues<typeof factsSchema>;
 
-export interface StateSpec {
+export interface TrainingStateSpec {
   readonly learner: Pick<Learner<never>, 'variables' | 'save' | 'restore'>;
   readonly examples: number;
   readonly seed: number;
@@ -84,7 +84,7 @@ export class TrainingState {
   /** The variables where the loss was lowest. */
   private bestValues: readonly NamedArray[] = [];
 
-  constructor(private readonly spec: StateSpec) {
+  constructor(private readonly spec: TrainingStateSpec) {
     this.random = new Random(spec.seed);
     this.order = Uint32Array.from({length: spec.examples}, (_, i) => i);
   }

@@ -18,7 +18,7 @@ import {numbersOf} from '../../lib/read.js';
  * Inputs of one evaluation of the loss: an initial state (or data for the encoder), parameters and data of one run;
  * times of a prepared batch's member.
  */
-export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'> & MemberTimes;
+export type TrainingInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'> & MemberTimes;
 
 /** A loss and its derivatives by the variables that it depends on. */
 interface Evaluation {
@@ -44,14 +44,14 @@ export abstract class GradientSource<S extends AnySystem, Model = Simulation<S> 
   ) {}
 
   /** Trainable variables, found by one evaluation. */
-  abstract variables(member: StepInputs<S>): readonly tf.Variable[];
+  abstract variables(member: TrainingInputs<S>): readonly tf.Variable[];
   /** The loss. @param at undefined: at the values that tfjs holds */
-  abstract value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number;
+  abstract value(members: readonly TrainingInputs<S>[], at: VariableVector | undefined): number;
   /** Hands out evaluations with their shares of the mean; an evaluation may reuse the arrays of the one before. */
-  protected abstract evaluate(members: readonly StepInputs<S>[], at: VariableVector, add: AddEvaluation): void;
+  protected abstract evaluate(members: readonly TrainingInputs<S>[], at: VariableVector, add: AddEvaluation): void;
 
   /** The loss; its gradient is written into `total`, a vector like that of the values. */
-  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
+  gradient(members: readonly TrainingInputs<S>[], at: VariableVector, total: Float64Array): number {
     let mean = 0;
     total.fill(0);
     this.evaluate(members, at, ({value, variables}, share) => {
@@ -68,23 +68,23 @@ export abstract class GradientSource<S extends AnySystem, Model = Simulation<S> 
 
 /** Losses of a prepared simulation, one member after the other. */
 export class CompiledGradients<S extends AnySystem> extends GradientSource<S, Simulation<S>> {
-  variables(member: StepInputs<S>): tf.Variable[] {
+  variables(member: TrainingInputs<S>): tf.Variable[] {
     const {variables} = this.model.valueAndVariables(this.loss, this.inputs(member));
     return [...variables.keys()].filter(mayBeTrained);
   }
 
-  value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
+  value(members: readonly TrainingInputs<S>[], at: VariableVector | undefined): number {
     let sum = 0;
     for (const member of members) sum += this.model.value(this.loss, this.inputs(member, at?.views));
     return sum / members.length;
   }
 
-  protected evaluate(members: readonly StepInputs<S>[], at: VariableVector, add: AddEvaluation): void {
+  protected evaluate(members: readonly TrainingInputs<S>[], at: VariableVector, add: AddEvaluation): void {
     for (const member of members)
       add(this.model.valueAndVariables(this.loss, this.inputs(member, at.views)), 1 / members.length);
   }
 
-  private inputs(member: StepInputs<S>, variables?: ObjectiveValues<S>['variables']): ObjectiveValues<S> {
+  private inputs(member: TrainingInputs<S>, variables?: ObjectiveValues<S>['variables']): ObjectiveValues<S> {
     // Unknown names are passed on, to be refused there.
     for (const name in member)
       if (!memberOptions.has(name)) return {...member, initial: member.initial ?? this.initial, variables};
@@ -95,21 +95,21 @@ export class CompiledGradients<S extends AnySystem> extends GradientSource<S, Si
 
 /** Losses of the members of a prepared batch, all of them at once. */
 export class BatchGradients<S extends AnySystem> extends GradientSource<S, PreparedBatch<S>> {
-  variables(member: StepInputs<S>): tf.Variable[] {
+  variables(member: TrainingInputs<S>): tf.Variable[] {
     const {gradient} = this.model.valueAndGrad(this.loss, this.members([member]));
     return [...gradient.variables.keys()].filter(mayBeTrained);
   }
 
-  value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
+  value(members: readonly TrainingInputs<S>[], at: VariableVector | undefined): number {
     return this.model.value(this.loss, this.members(members), {variables: at?.views});
   }
 
-  protected evaluate(members: readonly StepInputs<S>[], at: VariableVector, add: AddEvaluation): void {
+  protected evaluate(members: readonly TrainingInputs<S>[], at: VariableVector, add: AddEvaluation): void {
     const {value, gradient} = this.model.valueAndGrad(this.loss, this.members(members), {variables: at.views});
     add({value, variables: gradient.variables}, 1);
   }
 
-  private members(members: readonly StepInputs<S>[]): TimedMember<S>[] {
+  private members(members: readonly TrainingInputs<S>[]): TimedMember<S>[] {
     const {initial} = this;
     return (
       initial === undefined ? members : members.map(one => ({...one, initial: one.initial ?? initial}))
@@ -123,7 +123,7 @@ export class TapeGradients<S extends AnySystem> extends GradientSource<S, Simula
     throw new Error('on the tape variables are given');
   }
 
-  value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
+  value(members: readonly TrainingInputs<S>[], at: VariableVector | undefined): number {
     at?.write();
     const value = tf.tidy(() => this.mean(members));
     const [number] = numbersOf(value);
@@ -131,7 +131,7 @@ export class TapeGradients<S extends AnySystem> extends GradientSource<S, Simula
     return number;
   }
 
-  protected evaluate(members: readonly StepInputs<S>[], at: VariableVector, add: AddEvaluation): void {
+  protected evaluate(members: readonly TrainingInputs<S>[], at: VariableVector, add: AddEvaluation): void {
     at.write();
     const {loss, gradients} = lossAndGradients(() => this.mean(members), at.variables);
     const variables = new Map<tf.Variable, Float64Array>();
@@ -143,11 +143,11 @@ export class TapeGradients<S extends AnySystem> extends GradientSource<S, Simula
     add({value: loss, variables}, 1);
   }
 
-  private mean(members: readonly StepInputs<S>[]): tf.Scalar {
+  private mean(members: readonly TrainingInputs<S>[]): tf.Scalar {
     return tf.div<tf.Scalar>(tf.addN(members.map(member => this.one(member))), members.length);
   }
 
-  private one({initial, params, data}: StepInputs<S>): tf.Tensor {
+  private one({initial, params, data}: TrainingInputs<S>): tf.Tensor {
     const tensors = {params: treeOf((params ?? {}) as NumericParams), data: treeOf(data ?? {})};
     const encode: unknown = initial ?? this.initial;
     const start: unknown = typeof encode === 'function' ? (encode as (at: typeof tensors) => unknown)(tensors) : encode;

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {type Executable, compilePrograms} from '../../lib/internal.js';
 import {StiffgradError} from '../../lib/errors.js';
 import type {CostPoint} from '../identify/iteration.js';
-import type {Pair} from '../identify/lbfgs.js';
+import type {CurvaturePair} from '../identify/lbfgs.js';
 import {descentDirection, firstLength, remembered} from '../identify/lbfgs.js';
 import {along} from '../identify/descent.js';
 import {isFailedSimulation} from '../identify/failed-simulation.js';
@@ -130,7 +130,7 @@ function clipped(gradient: tf.Tensor, size: tf.Tensor, {norm, value}: Clip): tf.
 export class LineSearchUpdate implements StepUpdate {
   readonly values: Float64Array;
   readonly gradient: Float64Array;
-  private pairs: readonly Pair[] = [];
+  private pairs: readonly CurvaturePair[] = [];
 
   constructor(
     private readonly memory: number,

@@ -14,7 +14,7 @@ import {
   type AnyTraining,
   type CompiledTraining,
   type CompleteTraining,
-  type LossAt,
+  type TrainingLossAt,
   type TrainingProblem,
   isCompiledTraining,
   readProblem,
@@ -78,7 +78,7 @@ interface CheckpointContext {
   readonly checkpoints: Checkpoints;
   readonly identity: Identity;
   /** The loss of the data's first batch: another loss, or variables exchanged, give another. */
-  readonly probe: (at: LossAt) => number | null;
+  readonly probe: (at: TrainingLossAt) => number | null;
 }
 
 /** A step knows its variables once it has evaluated a loss. */
@@ -106,7 +106,7 @@ async function keepingOf<T>(
 ): Promise<CheckpointContext> {
   const identity = await identityOf(problem, learner);
   const batch = await firstBatch(problem);
-  const probe = (at: LossAt): number | null => {
+  const probe = (at: TrainingLossAt): number | null => {
     try {
       const value = learner.loss(batch, at);
       return Number.isFinite(value) ? value : null;
@@ -201,7 +201,7 @@ class Run<T> {
   }
 
   /** Loss and gradient's norm, once the step is taken; undefined for one that is skipped. */
-  private attempt(batch: readonly T[], at: LossAt): {loss: number; norm: number} | undefined {
+  private attempt(batch: readonly T[], at: TrainingLossAt): {loss: number; norm: number} | undefined {
     try {
       return this.learner.take(batch, at);
     } catch (error) {

@@ -24,7 +24,7 @@ import {type Clip, checkClip} from './gradients.js';
 import type {Schedule} from './schedules.js';
 import {
   type GradientSource,
-  type StepInputs,
+  type TrainingInputs,
   BatchGradients,
   CompiledGradients,
   TapeGradients,
@@ -37,7 +37,7 @@ import {type UpdateRule, isUpdateRule} from './update-rules.js';
 export type StepModel<S extends AnySystem> = Simulation<S> | PreparedBatch<S>;
 
 /** One run, or a list of any length, whose mean loss is used. */
-export type StepBatch<S extends AnySystem> = StepInputs<S> | readonly StepInputs<S>[];
+export type StepBatch<S extends AnySystem> = TrainingInputs<S> | readonly TrainingInputs<S>[];
 
 /** Options of `trainingStep`. */
 export interface TrainingStepOptions<S extends AnySystem, D = Params, E = Params> {
@@ -352,7 +352,7 @@ class Machine<S extends AnySystem> {
   }
 
   /** At the first evaluation: which variables there are, and whether loss and encoder can be traced. */
-  private begin(batch: StepBatch<S>): readonly StepInputs<S>[] {
+  private begin(batch: StepBatch<S>): readonly TrainingInputs<S>[] {
     const members = isList(batch) ? batch : [batch];
     if (members.length === 0) throw new OptionError('bad-option', 'trainingStep: the batch is an empty list.');
     if (this.vector !== undefined) return members;
@@ -409,7 +409,8 @@ const sizeOf = (variables: readonly tf.Variable[]): number => variables.reduce((
 
 const isBatch = <S extends AnySystem>(model: StepModel<S>): model is PreparedBatch<S> => 'kind' in model;
 
-const isList = <S extends AnySystem>(batch: StepBatch<S>): batch is readonly StepInputs<S>[] => Array.isArray(batch);
+const isList = <S extends AnySystem>(batch: StepBatch<S>): batch is readonly TrainingInputs<S>[] =>
+  Array.isArray(batch);
 
 /** A state that JSON.stringify writes with lists: of typed arrays it would make objects. */
 function asJson(state: StepState): StepState {

@@ -25,7 +25,7 @@ export interface Product<Address = number | Local> {
 }
 
 /** Where the operands' first elements are. */
-export interface Pointers {
+export interface ContractionPointers {
   readonly a: Local;
   readonly b: Local;
   readonly c: Local;
@@ -43,7 +43,7 @@ export interface BlockShape {
   readonly parts: 1 | 2;
 }
 
-export function emitBlock(body: Body, shape: BlockShape, at: Pointers): void {
+export function emitBlock(body: Body, shape: BlockShape, at: ContractionPointers): void {
   new Block(body, shape, at).emit();
 }
 
@@ -59,7 +59,7 @@ class Block {
   constructor(
     private readonly body: Body,
     private readonly shape: BlockShape,
-    private readonly at: Pointers,
+    private readonly at: ContractionPointers,
   ) {
     const {format, dots, rows, columns, parts} = shape;
     this.width = !dots && columns >= format.lanes ? format.lanes : 1;

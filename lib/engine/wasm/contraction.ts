@@ -5,7 +5,7 @@
  * graph says in which order an element's terms are summed, wherever the operands lie.
  */
 import type {Body, Local} from '../../wasm/assembler.js';
-import {emitBlock, type MatrixPlace, type Pointers, type Product} from './contraction-block.js';
+import {emitBlock, type MatrixPlace, type ContractionPointers, type Product} from './contraction-block.js';
 import {inBlocks, repeat} from './counting.js';
 import {double, type Format} from './format.js';
 
@@ -26,7 +26,7 @@ export function emitProduct(body: Body, given: Product, format: Format): void {
   const product = n === 1 && m > 1 && left.row === 1 && left.column !== 1 ? transposed(given) : given;
   const {bytes} = format;
   const {a, b, c} = product;
-  const at: Pointers = {a: pointerTo(body, a), b: pointerTo(body, b), c: pointerTo(body, c)};
+  const at: ContractionPointers = {a: pointerTo(body, a), b: pointerTo(body, b), c: pointerTo(body, c)};
   const walks = [
     {local: at.a, bytes: bytes * a.batch},
     {local: at.b, bytes: bytes * b.batch},
@@ -50,7 +50,7 @@ export function productKey({apart, batch, m, k, n, a, b, c}: Product, {name}: Fo
   return [name, apart, batch, m, k, n, ...strides].join();
 }
 
-function emitOne(body: Body, product: Product, format: Format, at: Pointers): void {
+function emitOne(body: Body, product: Product, format: Format, at: ContractionPointers): void {
   const {m, n, k, apart, a, b, c} = product;
   const {bytes, lanes} = format;
   const dots = hasDots(product, format);

@@ -5,7 +5,7 @@ import type {Format} from './format.js';
 import {double, inFormat} from './format.js';
 
 /** Pushes a vector of numbers, or of truth masks. */
-export type Part = () => void;
+export type FormulaPart = () => void;
 
 export class Formula {
   /**
@@ -18,22 +18,22 @@ export class Formula {
     readonly format: Format = double,
   ) {}
 
-  constant(value: number): Part {
+  constant(value: number): FormulaPart {
     return this.bits(this.format === double ? bitsOf(value) : singleBitsOf(value));
   }
 
   /** In every number's place. */
-  bits(value: bigint): Part {
+  bits(value: bigint): FormulaPart {
     const repeated = this.format === double ? value : BigInt.asUintN(32, value) * 0x1_0000_0001n;
     return () => this.body.i32(0).memory('v128.load', this.pool(BigInt.asUintN(64, repeated)));
   }
 
-  of(local: Local): Part {
+  of(local: Local): FormulaPart {
     return () => this.body.get(local);
   }
 
   /** Computes a part now, for use several times. */
-  keep(part: Part): Part {
+  keep(part: FormulaPart): FormulaPart {
     const local = this.body.local('v128');
     part();
     this.body.set(local);
@@ -47,38 +47,38 @@ export class Formula {
       : inFormat(this.format, instruction.replace('i64x2', 'i32x4') as Instruction);
   }
 
-  private apply(instruction: Instruction, ...parts: readonly Part[]): Part {
+  private apply(instruction: Instruction, ...parts: readonly FormulaPart[]): FormulaPart {
     return () => {
       for (const part of parts) part();
       this.body.op(this.named(instruction));
     };
   }
 
-  add = (a: Part, b: Part): Part => this.apply('f64x2.add', a, b);
-  sub = (a: Part, b: Part): Part => this.apply('f64x2.sub', a, b);
-  mul = (a: Part, b: Part): Part => this.apply('f64x2.mul', a, b);
-  div = (a: Part, b: Part): Part => this.apply('f64x2.div', a, b);
+  add = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('f64x2.add', a, b);
+  sub = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('f64x2.sub', a, b);
+  mul = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('f64x2.mul', a, b);
+  div = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('f64x2.div', a, b);
   /** b < a ? b : a, so a where that is not a number; one machine instruction, unlike min. */
-  min = (a: Part, b: Part): Part => this.apply('f64x2.pmin', a, b);
+  min = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('f64x2.pmin', a, b);
   /** a < b ? b : a. */
-  max = (a: Part, b: Part): Part => this.apply('f64x2.pmax', a, b);
-  abs = (a: Part): Part => this.apply('f64x2.abs', a);
-  neg = (a: Part): Part => this.apply('f64x2.neg', a);
-  nearest = (a: Part): Part => this.apply('f64x2.nearest', a);
-  floor = (a: Part): Part => this.apply('f64x2.floor', a);
-  less = (a: Part, b: Part): Part => this.apply('f64x2.lt', a, b);
-  equal = (a: Part, b: Part): Part => this.apply('f64x2.eq', a, b);
-  notLess = (a: Part, b: Part): Part => this.apply('f64x2.ge', a, b);
-  and = (a: Part, b: Part): Part => this.apply('v128.and', a, b);
-  not = (a: Part): Part => this.apply('v128.not', a);
-  or = (a: Part, b: Part): Part => this.apply('v128.or', a, b);
-  xor = (a: Part, b: Part): Part => this.apply('v128.xor', a, b);
-  addBits = (a: Part, b: Part): Part => this.apply('i64x2.add', a, b);
-  subBits = (a: Part, b: Part): Part => this.apply('i64x2.sub', a, b);
+  max = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('f64x2.pmax', a, b);
+  abs = (a: FormulaPart): FormulaPart => this.apply('f64x2.abs', a);
+  neg = (a: FormulaPart): FormulaPart => this.apply('f64x2.neg', a);
+  nearest = (a: FormulaPart): FormulaPart => this.apply('f64x2.nearest', a);
+  floor = (a: FormulaPart): FormulaPart => this.apply('f64x2.floor', a);
+  less = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('f64x2.lt', a, b);
+  equal = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('f64x2.eq', a, b);
+  notLess = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('f64x2.ge', a, b);
+  and = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('v128.and', a, b);
+  not = (a: FormulaPart): FormulaPart => this.apply('v128.not', a);
+  or = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('v128.or', a, b);
+  xor = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('v128.xor', a, b);
+  addBits = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('i64x2.add', a, b);
+  subBits = (a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('i64x2.sub', a, b);
   /** Where the mask's bits are set the first, else the second. */
-  choose = (mask: Part, a: Part, b: Part): Part => this.apply('v128.bitselect', a, b, mask);
+  choose = (mask: FormulaPart, a: FormulaPart, b: FormulaPart): FormulaPart => this.apply('v128.bitselect', a, b, mask);
 
-  shiftLeft(a: Part, by: number): Part {
+  shiftLeft(a: FormulaPart, by: number): FormulaPart {
     return () => {
       a();
       this.body.i32(by).op(this.named('i64x2.shl'));
@@ -90,12 +90,12 @@ export class Formula {
     return 8 * this.format.bytes;
   }
 
-  get signBit(): Part {
+  get signBit(): FormulaPart {
     return this.bits(1n << BigInt(this.bitsOfNumber - 1));
   }
 
   /** 2^k for a whole k whose power is a normal number. */
-  powerOfTwo(k: Part): Part {
+  powerOfTwo(k: FormulaPart): FormulaPart {
     const {mantissaBits, exponentBias} = this.format;
     // 1.5·2^mantissaBits: what is added to it is rounded to a whole number, which stands in the last bits.
     const shifter = 1.5 * 2 ** mantissaBits;
@@ -103,7 +103,7 @@ export class Formula {
   }
 
   /** Zeros come in from the left. */
-  shiftRight(a: Part, by: number): Part {
+  shiftRight(a: FormulaPart, by: number): FormulaPart {
     return () => {
       a();
       this.body.i32(by).op(this.named('i64x2.shr_u'));
@@ -111,7 +111,7 @@ export class Formula {
   }
 
   /** One part where the mask has any bit set, else the other. */
-  whereAny(mask: Part, then: Part, otherwise: Part): Part {
+  whereAny(mask: FormulaPart, then: FormulaPart, otherwise: FormulaPart): FormulaPart {
     const result = this.body.local('v128');
     mask();
     this.body.op('v128.any_true').if(
@@ -128,7 +128,7 @@ export class Formula {
   }
 
   /** c₀ + x(c₁ + x(c₂ + …)). */
-  polynomial(x: Part, coefficients: readonly number[]): Part {
+  polynomial(x: FormulaPart, coefficients: readonly number[]): FormulaPart {
     const [first, ...rest] = coefficients;
     if (rest.length === 0) return this.constant(first);
     return this.add(this.constant(first), this.mul(x, this.polynomial(x, rest)));
@@ -138,9 +138,9 @@ export class Formula {
    * The same of ten coefficients, in the order that `graph/primitives/transcendental.ts` has for them: pairs of terms,
    * pairs of pairs, and the last two.
    */
-  pairedPolynomial(x: Part, square: Part, c: readonly number[]): Part {
-    const pair = (i: number): Part => this.add(this.mul(x, this.constant(c[i + 1])), this.constant(c[i]));
-    const four = (i: number): Part => this.add(pair(i), this.mul(square, pair(i + 2)));
+  pairedPolynomial(x: FormulaPart, square: FormulaPart, c: readonly number[]): FormulaPart {
+    const pair = (i: number): FormulaPart => this.add(this.mul(x, this.constant(c[i + 1])), this.constant(c[i]));
+    const four = (i: number): FormulaPart => this.add(pair(i), this.mul(square, pair(i + 2)));
     const fourth = this.keep(this.mul(square, square));
     return this.add(four(0), this.mul(fourth, this.add(four(4), this.mul(fourth, pair(8)))));
   }

@@ -7,7 +7,7 @@ import type {Expression} from './expression.js';
 import {children} from './expression.js';
 import type {Nest, Root} from './nest.js';
 import {divide} from './nest.js';
-import type {Built} from './pieces.js';
+import type {BuiltPiece} from './pieces.js';
 import {buildPieces, offeredBy} from './pieces.js';
 import type {Views} from './view-cache.js';
 
@@ -15,7 +15,7 @@ import type {Views} from './view-cache.js';
 export interface Loop {
   readonly kind: 'loop';
   readonly nest: Nest;
-  readonly built: Built;
+  readonly built: BuiltPiece;
   readonly writes: ReadonlySet<Node>;
   readonly reads: ReadonlySet<Node>;
   /** Different values computed or read at a point. */
@@ -36,7 +36,7 @@ const heaviest = 160;
 const smallSize = 16;
 
 /** @param precise of what is made of times, and decisions (precise.ts); single numbers are so anyway */
-export function loopOf(nest: Nest, built: Built, precise: boolean): Loop {
+export function loopOf(nest: Nest, built: BuiltPiece, precise: boolean): Loop {
   const known = {
     values: new Set<Expression>(),
     reads: new Set<Node>(),
@@ -55,7 +55,7 @@ interface Known {
 }
 
 /** @param from the first result that is not among what is known */
-function loopWith(nest: Nest, built: Built, known: Known, from: number, precise: boolean): Loop {
+function loopWith(nest: Nest, built: BuiltPiece, known: Known, from: number, precise: boolean): Loop {
   const {values, reads, writes, offered} = known;
   visitExpressions(
     built,
@@ -88,7 +88,7 @@ function loopWith(nest: Nest, built: Built, known: Known, from: number, precise:
 
 /** @param from the first of each piece's results that are gone through, `seen` what of them is known already */
 export function visitExpressions(
-  {pieces}: Pick<Built, 'pieces'>,
+  {pieces}: Pick<BuiltPiece, 'pieces'>,
   visit: (e: Expression) => void,
   from = 0,
   seen = new Set<Expression>(),

@@ -7,7 +7,7 @@ import type {Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
 import type {Format} from './format.js';
 import {double} from './format.js';
-import type {KernelStep, Lowered} from './lower.js';
+import type {KernelStep, LoweredProgram} from './lower.js';
 import {kinds} from './storage.js';
 
 export class Held {
@@ -17,7 +17,7 @@ export class Held {
   private readonly multiplied = new Set<Node>();
 
   constructor(
-    private readonly lowered: Lowered,
+    private readonly lowered: LoweredProgram,
     readonly format: Format,
   ) {
     if (format === double) return;

@@ -2,7 +2,7 @@
 import type {Expression} from './expression.js';
 import {children} from './expression.js';
 import {unaryForms} from './functions.js';
-import type {Piece} from './pieces.js';
+import type {ProgramPiece} from './pieces.js';
 
 /**
  * Where a function waits for another, as softplus's logarithm for its exponential, a processor has too few pairs in
@@ -12,13 +12,13 @@ import type {Piece} from './pieces.js';
 export const interleavedPairs = 4;
 
 /** The values computed at the points of some pieces. */
-export const resultsOf = (pieces: readonly Piece[]): Expression[] =>
+export const resultsOf = (pieces: readonly ProgramPiece[]): Expression[] =>
   pieces.flatMap(piece =>
     piece.assignments.flatMap(({value, position}) => (position === undefined ? [value] : [value, position])),
   );
 
 /** The functions along an axis whose values others wait for, each after what it waits for itself. */
-export function awaited(pieces: readonly Piece[], axis: number): Expression[] {
+export function awaited(pieces: readonly ProgramPiece[], axis: number): Expression[] {
   const found = new Set<Expression>();
   const functionsBelow = new Map<Expression, readonly Expression[]>();
   const below = (e: Expression): readonly Expression[] => {

@@ -12,7 +12,7 @@ import {binaryForms, unaryForms} from './functions.js';
 import {visitExpressions} from './fuse.js';
 import type {HostKernel} from './host.js';
 import {hostOps, withoutGraph} from './host.js';
-import type {KernelStep, Lowered} from './lower.js';
+import type {KernelStep, LoweredProgram} from './lower.js';
 import type {ModuleSurroundings} from './program.js';
 import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
@@ -34,7 +34,7 @@ import {fewestOperations} from './product-threads.js';
 import {aligned, blockBytes, ordinary, placeValues} from './memory.js';
 
 /** Inputs of an instance beside the module's bytes. */
-export interface Layout {
+export interface ModuleLayout {
   /** Address and number of doubles of each named buffer. */
   readonly buffers: ReadonlyMap<string, {readonly address: number; readonly size: number}>;
   readonly pages: number;
@@ -53,7 +53,7 @@ export interface Layout {
 
 export interface Linked {
   readonly bytes: ModuleBytes;
-  readonly layout: Layout;
+  readonly layout: ModuleLayout;
 }
 
 export const pageBytes = 65536;
@@ -63,7 +63,7 @@ const mostBytes = 2 ** 32;
 export const firstAddress = {double: 16, single: 32} as const;
 
 export function link(
-  programs: ReadonlyMap<string, Lowered>,
+  programs: ReadonlyMap<string, LoweredProgram>,
   bufferSizes: ReadonlyMap<string, number>,
   memory = ordinary,
   format = double,
@@ -103,7 +103,7 @@ class Linker implements ModuleSurroundings {
   private readonly converted = new Map<string, number>();
 
   constructor(
-    private readonly programs: ReadonlyMap<string, Lowered>,
+    private readonly programs: ReadonlyMap<string, LoweredProgram>,
     bufferSizes: ReadonlyMap<string, number>,
     readonly memory: MemoryUse,
     private readonly format: Format,

@@ -18,7 +18,7 @@ import type {Format} from './format.js';
 import {constantVector, extract, loadNumber, storeNumber} from './format.js';
 import type {Nest, Root} from './nest.js';
 import {rowOf} from './nest.js';
-import type {Assignment, Built, Piece, Segment} from './pieces.js';
+import type {Assignment, BuiltPiece, ProgramPiece, CodeSegment} from './pieces.js';
 import type {Address, Surroundings} from './point.js';
 import {PointEmitter} from './point.js';
 
@@ -51,7 +51,7 @@ export interface LoopSurroundings extends Surroundings {
 /** @param overwrites the loop writes where it reads: at a point, everything is computed before anything is stored */
 export function emitNest(
   body: Body,
-  {nest, built}: {readonly nest: Nest; readonly built: Built},
+  {nest, built}: {readonly nest: Nest; readonly built: BuiltPiece},
   overwrites: boolean,
   around: LoopSurroundings,
 ): void {
@@ -78,7 +78,7 @@ function reducedFrom(root: Root): number {
  * Along which axis pairs are formed: the last one that is not cut into single points, or the last one
  * kept where a reduction steps over rows.
  */
-function chooseVectorAxis(nest: Nest, {segments}: Built, lanes: number): number {
+function chooseVectorAxis(nest: Nest, {segments}: BuiltPiece, lanes: number): number {
   let last = nest.axes.length - 1;
   while (last > 0 && segments[last].every(({size}) => size === 1)) last--;
   if (last < 0) return -1;
@@ -114,7 +114,7 @@ class NestEmitter {
   constructor(
     private readonly body: Body,
     private readonly nest: Nest,
-    private readonly built: Built,
+    private readonly built: BuiltPiece,
     private readonly overwrites: boolean,
     private readonly around: LoopSurroundings,
   ) {
@@ -131,7 +131,7 @@ class NestEmitter {
 
   // ---------------------------------------------------------------- loops
 
-  private level(axis: number, pieces: readonly Piece[], inPairs: boolean): void {
+  private level(axis: number, pieces: readonly ProgramPiece[], inPairs: boolean): void {
     const begun = this.nest.roots.filter(
       root => isReduction(root) && reducedFrom(root) === axis && axis < this.nest.axes.length,
     );
@@ -164,7 +164,7 @@ class NestEmitter {
     return true;
   }
 
-  private segment(axis: number, {size}: Segment, pieces: readonly Piece[], inPairs: boolean): void {
+  private segment(axis: number, {size}: CodeSegment, pieces: readonly ProgramPiece[], inPairs: boolean): void {
     if (size === 0) return;
     const {lanes} = this.format;
     const paired = axis === this.vectorAxis && size >= lanes;
@@ -225,7 +225,7 @@ class NestEmitter {
   // ---------------------------------------------------------------- pointers
 
   /** The pointers needed inside a loop over an axis: one for each way to move along the axes so far. */
-  private openPointers(axis: number, pieces: readonly Piece[], size: number): NamedAdvance[] {
+  private openPointers(axis: number, pieces: readonly ProgramPiece[], size: number): NamedAdvance[] {
     const made = new Map<string, NamedAdvance>();
     const want = (access: Access, bytes: number): void => {
       const steps = this.movingSteps(access, bytes, axis);
@@ -268,7 +268,7 @@ class NestEmitter {
   // ---------------------------------------------------------------- invariants
 
   /** Computes what the loop over this axis does not change, as far as it is used where it does. */
-  private hoist(axis: number, pieces: readonly Piece[], paired: boolean, inPairs: boolean): void {
+  private hoist(axis: number, pieces: readonly ProgramPiece[], paired: boolean, inPairs: boolean): void {
     const pairsBelow =
       paired || (this.vectorAxis > axis && pieces.some(piece => piece.sizes[this.vectorAxis] >= this.format.lanes));
     for (const piece of pieces) {
@@ -290,12 +290,12 @@ class NestEmitter {
 
   // ---------------------------------------------------------------- points
 
-  private points(pieces: readonly Piece[], inPairs: boolean): void {
+  private points(pieces: readonly ProgramPiece[], inPairs: boolean): void {
     this.at.point(resultsOf(pieces), () => this.assignAll(pieces, inPairs));
   }
 
   /** The points of several pairs at once, with what functions wait for computed for all of them first. */
-  private interleavedPoints(pieces: readonly Piece[], early: readonly Expression[]): void {
+  private interleavedPoints(pieces: readonly ProgramPiece[], early: readonly Expression[]): void {
     this.at.interleaved(
       interleavedPairs,
       resultsOf(pieces),
@@ -306,7 +306,7 @@ class NestEmitter {
     this.ahead = 0;
   }
 
-  private assignAll(pieces: readonly Piece[], inPairs: boolean): void {
+  private assignAll(pieces: readonly ProgramPiece[], inPairs: boolean): void {
     const assignments = pieces.flatMap(piece => piece.assignments);
     if (!this.overwrites) {
       for (const assignment of assignments) this.assign(assignment, inPairs);
@@ -505,7 +505,7 @@ class NestEmitter {
     return longest >= shortestChains ? chains : 1;
   }
 
-  private finish(root: Root, pieces: readonly Piece[], inPairs: boolean): void {
+  private finish(root: Root, pieces: readonly ProgramPiece[], inPairs: boolean): void {
     const {body} = this;
     const accumulator = this.accumulators.get(root);
     const target = pieces[0]?.assignments.find(assignment => assignment.root === root)?.target;
@@ -558,7 +558,7 @@ function addTo(body: Body, address: Local, number: Local, format: Format): void 
 }
 
 /** Every address a piece uses, with the bytes of an element. */
-function accessesOf(piece: Piece, bytesOf: (node: Node) => number): {access: Access; bytes: number}[] {
+function accessesOf(piece: ProgramPiece, bytesOf: (node: Node) => number): {access: Access; bytes: number}[] {
   const list: {access: Access; bytes: number}[] = [];
   const seen = new Set<Expression>();
   const visit = (e: Expression): void => {

@@ -7,7 +7,7 @@ import {topological} from '../../graph/node.js';
 import type {Loop} from './fuse.js';
 import {join, loopOf, mayJoin, visitExpressions, withoutUnread} from './fuse.js';
 import {nestsOf} from './nest.js';
-import type {Operand} from './operands.js';
+import type {LoopOperand} from './operands.js';
 import {buildPieces} from './pieces.js';
 import {preciseValues, readElsewhere} from './precise.js';
 import type {Storage} from './storage.js';
@@ -18,14 +18,14 @@ import {Views} from './view-cache.js';
 export interface KernelStep {
   readonly kind: 'kernel';
   readonly node: Node;
-  readonly operands: readonly Operand[];
+  readonly operands: readonly LoopOperand[];
   readonly writes: ReadonlySet<Node>;
   readonly reads: ReadonlySet<Node>;
 }
 
 export type Step = Loop | KernelStep;
 
-export interface Lowered {
+export interface LoweredProgram {
   readonly graph: Graph;
   readonly steps: readonly Step[];
   /** Values in double precision, whatever the program's is (precise.ts). */
@@ -35,7 +35,7 @@ export interface Lowered {
 }
 
 /** @param isSingle of a program in single precision */
-export function lower(graph: Graph, isSingle = false): Lowered {
+export function lower(graph: Graph, isSingle = false): LoweredProgram {
   const views = new Views();
   const outputs = graph.outputs.map(output => output.node);
   const precise = isSingle ? preciseValues(outputs) : new Set<Node>();

@@ -8,7 +8,7 @@ import {double} from './format.js';
 import type {Loop} from './fuse.js';
 import {visitExpressions} from './fuse.js';
 import {Held} from './held.js';
-import type {Lowered, Step} from './lower.js';
+import type {LoweredProgram, Step} from './lower.js';
 import {bare} from './view.js';
 
 /** Pairs of doubles are loaded fastest from addresses divisible by their size. */
@@ -103,7 +103,7 @@ export interface Placement {
 }
 
 export function placeValues(
-  lowered: Lowered,
+  lowered: LoweredProgram,
   {inPlace}: MemoryUse = ordinary,
   held = new Held(lowered, double),
 ): Placement {
@@ -120,7 +120,7 @@ class Placing {
   private readonly firstWrite = new Map<Node, number>();
 
   constructor(
-    private readonly lowered: Lowered,
+    private readonly lowered: LoweredProgram,
     private readonly held: Held,
     private readonly inPlace: boolean,
   ) {

@@ -31,14 +31,14 @@ export interface Root {
   readonly table: Int32Array | undefined;
 }
 
-export interface Axis {
+export interface LoopAxis {
   readonly size: number;
   /** Ascending positions where a new piece begins, without 0 and size. */
   readonly cuts: readonly number[];
 }
 
 export interface Nest {
-  axes: Axis[];
+  axes: LoopAxis[];
   roots: readonly Root[];
   /** The axes follow the results' and sources' memory in order; such nests may be joined. */
   readonly flat: boolean;
@@ -53,7 +53,7 @@ export function rowOf({node}: Root): number {
  * Whether the nest has a sum's rows whole along its last axis, as the order of long sums asks; short ones may be
  * divided.
  */
-export function keepsRow({axes}: {readonly axes: readonly Axis[]}, root: Root): boolean {
+export function keepsRow({axes}: {readonly axes: readonly LoopAxis[]}, root: Root): boolean {
   const row = root.combine === 'sum' ? rowOf(root) : 0;
   if (row < shortestRow) return true;
   const last = axes[axes.length - 1];

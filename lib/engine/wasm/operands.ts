@@ -7,7 +7,7 @@ import {bare} from './view.js';
 import type {Views} from './view-cache.js';
 
 /** Elements of `of`, from offset, by a stride for each axis of the operand's shape. */
-export interface Operand {
+export interface LoopOperand {
   readonly of: Node;
   readonly offset: number;
   readonly strides: readonly number[];
@@ -17,7 +17,7 @@ export interface Operand {
  * The operand as strides into a value below its views, if there is one; the value found is computed
  * or given, and has to be stored.
  */
-export function stridedOperand(node: Node, views: Views, isStored: (node: Node) => boolean): Operand {
+export function stridedOperand(node: Node, views: Views, isStored: (node: Node) => boolean): LoopOperand {
   let access: Access = {offset: 0, coefficients: stridesOf(node.shape)};
   let at = node;
   for (;;) {
@@ -39,7 +39,7 @@ export function stridedOperand(node: Node, views: Views, isStored: (node: Node) 
 }
 
 /** The operand as one contiguous block: a part of a stored value, or else the operand itself. */
-export function contiguousOperand(node: Node, views: Views, isStored: (node: Node) => boolean): Operand {
+export function contiguousOperand(node: Node, views: Views, isStored: (node: Node) => boolean): LoopOperand {
   const found = stridedOperand(node, views, isStored);
   const rowMajor = stridesOf(node.shape);
   if (

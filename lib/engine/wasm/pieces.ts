@@ -10,7 +10,7 @@ import type {Access, AccessKey, AxisIndices} from './access.js';
 import {accessKey, joinAxes, splitByAxes} from './access.js';
 import type {Expression} from './expression.js';
 import {Expressions} from './expression.js';
-import type {Axis, Nest, Root} from './nest.js';
+import type {LoopAxis, Nest, Root} from './nest.js';
 import {cut, divide, keepsRow} from './nest.js';
 import {bare, concatRows, placedAxes} from './view.js';
 import type {Views} from './view-cache.js';
@@ -28,26 +28,26 @@ export interface Assignment {
 }
 
 /** A box of a nest's points, cut so that every expression is one throughout. */
-export interface Piece {
+export interface ProgramPiece {
   /** Index of the segment along each axis. */
   readonly segments: readonly number[];
   readonly sizes: readonly number[];
   readonly assignments: readonly Assignment[];
 }
 
-export interface Built {
-  readonly pieces: readonly Piece[];
+export interface BuiltPiece {
+  readonly pieces: readonly ProgramPiece[];
   /** First point and length of each segment of each axis. */
-  readonly segments: readonly (readonly Segment[])[];
+  readonly segments: readonly (readonly CodeSegment[])[];
   /**
    * With more results, which may read the ones before, at the same points of the same pieces; undefined where they ask
    * for other axes or cuts. What is known of the nest goes along: this one is not to be extended again where that
    * succeeds.
    */
-  extended(roots: readonly Root[]): Built | undefined;
+  extended(roots: readonly Root[]): BuiltPiece | undefined;
 }
 
-export interface Segment {
+export interface CodeSegment {
   readonly from: number;
   readonly size: number;
 }
@@ -61,7 +61,7 @@ export interface Obstacle {
  * composition along each of two axes, with an edge at both ends, makes nine. */
 const pieceLimit = 16;
 
-export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views: Views): Built | Obstacle {
+export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views: Views): BuiltPiece | Obstacle {
   const within = new Set(offeredBy(nest.roots));
   const dividers: Node[] = [];
   /** The value to store where a nest's own result is too complicated. */
@@ -104,13 +104,13 @@ export function offeredBy(roots: readonly Root[]): Node[] {
 
 /** State of a nest's building, for results that join it. */
 interface Workshop {
-  readonly axes: readonly Axis[];
+  readonly axes: readonly LoopAxis[];
   readonly builders: readonly PieceBuilder[];
   readonly within: Set<Node>;
   readonly wishes: Wishes;
 }
 
-function extensible(pieces: readonly Piece[], segments: Built['segments'], known: Workshop): Built {
+function extensible(pieces: readonly ProgramPiece[], segments: BuiltPiece['segments'], known: Workshop): BuiltPiece {
   const {axes, builders, within, wishes} = known;
   for (const builder of builders) builder.keep();
   return {
@@ -135,7 +135,7 @@ function extensible(pieces: readonly Piece[], segments: Built['segments'], known
   };
 }
 
-function segmentsOf({size, cuts}: {size: number; cuts: readonly number[]}): Segment[] {
+function segmentsOf({size, cuts}: {size: number; cuts: readonly number[]}): CodeSegment[] {
   const ends = [...cuts, size];
   return ends.map((end, i) => ({from: i === 0 ? 0 : ends[i - 1], size: end - (i === 0 ? 0 : ends[i - 1])}));
 }
@@ -172,7 +172,7 @@ class PieceBuilder {
 
   constructor(
     private readonly segments: readonly number[],
-    private readonly box: readonly Segment[],
+    private readonly box: readonly CodeSegment[],
     private readonly make: Expressions,
     private readonly wishes: Wishes,
     private readonly isLoaded: (node: Node) => boolean,
@@ -181,7 +181,7 @@ class PieceBuilder {
     this.sizes = box.map(segment => segment.size);
   }
 
-  piece(roots: readonly Root[]): Piece {
+  piece(roots: readonly Root[]): ProgramPiece {
     return {segments: this.segments, sizes: this.sizes, assignments: this.assignments(roots)};
   }
 

@@ -24,17 +24,17 @@ import {
   widen,
 } from './format.js';
 import {binaryForms, unaryForms} from './functions.js';
-import {termsOf, type Term} from './sum-terms.js';
+import {termsOf, type SumTerm} from './sum-terms.js';
 
 /** Where a stored value is: at an address of the memory, or, if it is one number, in a local. */
-export type Place = {readonly address: number} | {readonly local: Local};
+export type ValueLocation = {readonly address: number} | {readonly local: Local};
 
 export interface Surroundings {
   /** Format of vectors; single numbers are computed in double precision. */
   readonly format: Format;
   /** Format in which a stored value is held. */
   formatOf(of: Node): Format;
-  place(of: Node): Place;
+  place(of: Node): ValueLocation;
   /** Address of a table of byte offsets, of numbers of so many bytes. */
   table(table: Int32Array, bytes: Format['bytes']): number;
   /** Index of the function that computes it. */
@@ -210,7 +210,7 @@ export class PointEmitter {
     return access.coefficients[this.vectorAxis] ?? 0;
   }
 
-  private placeOf(of: Node): Place {
+  private placeOf(of: Node): ValueLocation {
     return this.around.place(of);
   }
 
@@ -520,7 +520,7 @@ export class PointEmitter {
     return termsOf(e).some(term => this.isWide(term));
   }
 
-  private isWide({of: e}: Term): boolean {
+  private isWide({of: e}: SumTerm): boolean {
     return (
       e.kind === 'load'
       && this.coefficient(e.access) === 1

@@ -12,11 +12,11 @@ import type {Held} from './held.js';
 import type {HostKernel, HostOp} from './host.js';
 import type {LoopSurroundings} from './loops.js';
 import {emitNest} from './loops.js';
-import type {KernelStep, Lowered} from './lower.js';
+import type {KernelStep, LoweredProgram} from './lower.js';
 import type {MemoryUse, Placement} from './memory.js';
-import type {Operand} from './operands.js';
+import type {LoopOperand} from './operands.js';
 import {bare} from './view.js';
-import type {Place} from './point.js';
+import type {ValueLocation} from './point.js';
 import {emitArgExtreme, emitCumsum, emitSearchSorted} from './scans.js';
 import type {KernelOp} from './storage.js';
 
@@ -83,7 +83,7 @@ export class ProgramEmitter implements LoopSurroundings {
   constructor(
     private readonly linker: ModuleSurroundings,
     private readonly body: Body,
-    private readonly lowered: Lowered,
+    private readonly lowered: LoweredProgram,
     private readonly placement: Placement,
     private readonly held: Held,
   ) {
@@ -120,7 +120,7 @@ export class ProgramEmitter implements LoopSurroundings {
 
   // ---------------------------------------------------------------- surroundings of loops
 
-  place(of: Node): Place {
+  place(of: Node): ValueLocation {
     if (this.placement.locals.has(of)) {
       let local = this.locals.get(of);
       if (local === undefined) this.locals.set(of, (local = this.body.local('f64')));
@@ -169,7 +169,7 @@ export class ProgramEmitter implements LoopSurroundings {
 
   // ---------------------------------------------------------------- kernels
 
-  private operandAddress({of, offset}: Operand, format: Format): number {
+  private operandAddress({of, offset}: LoopOperand, format: Format): number {
     const converted = format === this.format ? this.converted.get(of) : undefined;
     return (converted ?? this.addressOf(of, format)) + format.bytes * offset;
   }
@@ -187,13 +187,13 @@ export class ProgramEmitter implements LoopSurroundings {
     }
   }
 
-  private product(node: Node<'matMul'>, [a, b]: readonly Operand[], to: number): void {
+  private product(node: Node<'matMul'>, [a, b]: readonly LoopOperand[], to: number): void {
     const {transposeA, transposeB} = node.attributes;
     const [batch, m, n] = node.shape;
     const k = node.operands[0].shape[transposeA ? 1 : 2];
     const format = this.held.productFormat(node);
     const place = (
-      operand: Operand,
+      operand: LoopOperand,
       transposed: boolean,
     ): {address: number; batch: number; row: number; column: number} => {
       const [s, row, column] = operand.strides;

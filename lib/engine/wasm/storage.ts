@@ -9,7 +9,7 @@ import type {Node, Op} from '../../graph/node.js';
 import {isOp, topological} from '../../graph/node.js';
 import {uniformValue} from '../../graph/build.js';
 import {isSpread} from './nest.js';
-import type {Operand} from './operands.js';
+import type {LoopOperand} from './operands.js';
 import {contiguousOperand, stridedOperand} from './operands.js';
 import {bare} from './view.js';
 import type {Views} from './view-cache.js';
@@ -73,7 +73,7 @@ export interface Storage {
   readonly stored: readonly Node[];
   isStored(node: Node): boolean;
   /** The operands of the kernels. */
-  readonly operands: ReadonlyMap<Node, readonly Operand[]>;
+  readonly operands: ReadonlyMap<Node, readonly LoopOperand[]>;
 }
 
 /** One way of reading a value: from a stored result, through views. */
@@ -134,7 +134,7 @@ interface Ordered {
 
 function chooseStorage({order, ids, trivial}: Ordered, stored: Set<Node>, views: Views): Storage {
   const isStored = (node: Node): boolean => stored.has(node) || kinds[node.op] === 'leaf';
-  const operands = new Map<Node, readonly Operand[]>();
+  const operands = new Map<Node, readonly LoopOperand[]>();
   const readers = new Map<Node, Path[]>();
   const paths = new Paths();
   const read = (node: Node, ways: readonly Path[]): void => {

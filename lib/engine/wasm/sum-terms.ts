@@ -2,12 +2,12 @@
 import type {Expression} from './expression.js';
 
 /** A term of a sum, with its sign. */
-export interface Term {
+export interface SumTerm {
   readonly of: Expression;
   readonly sign: 1 | -1;
 }
 
-export function termsOf(of: Expression, sign: 1 | -1 = 1): readonly Term[] {
+export function termsOf(of: Expression, sign: 1 | -1 = 1): readonly SumTerm[] {
   if (of.kind === 'binary' && of.fn === 'add') return [...termsOf(of.a, sign), ...termsOf(of.b, sign)];
   const opposite = sign === 1 ? -1 : 1;
   if (of.kind === 'binary' && of.fn === 'sub') return [...termsOf(of.a, sign), ...termsOf(of.b, opposite)];

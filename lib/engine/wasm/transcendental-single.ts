@@ -3,9 +3,9 @@
  * place (expm1 and tanh three). Reductions and polynomials are those of S. L. Moshier's Cephes library (expf.c, logf.c,
  * sinf.c), without branches.
  */
-import type {Formula, Part} from './formula.js';
+import type {Formula, FormulaPart} from './formula.js';
 import {single} from './format.js';
-import {atEnds, scaledTwice, type Precision} from './transcendental.js';
+import {atEnds, scaledTwice, type FunctionPrecision} from './transcendental.js';
 
 /** 1.5·2²³: a number below 2²² added to it is rounded to a whole one, which stands in the last bits. */
 const shifter = 12582912;
@@ -29,20 +29,20 @@ const largestAngle = 8192;
 const expLimits = {high: 89, low: -104};
 
 /** k and eʳ − 1 for r = x − k ln 2. */
-function reduced(f: Formula, x: Part): {k: Part; lessOne: Part} {
+function reduced(f: Formula, x: FormulaPart): {k: FormulaPart; lessOne: FormulaPart} {
   const k = f.keep(f.nearest(f.mul(x, f.constant(Math.LOG2E))));
   const r = f.keep(f.sub(f.sub(x, f.mul(k, f.constant(ln2.high))), f.mul(k, f.constant(ln2.low))));
   return {k, lessOne: f.keep(f.add(r, f.mul(f.mul(r, r), f.polynomial(r, expSeries))))};
 }
 
-function exponential(f: Formula, given: Part): Part {
+function exponential(f: Formula, given: FormulaPart): FormulaPart {
   const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(expLimits.low)));
   const {k, lessOne} = reduced(f, x);
   return scaledTwice(f, f.add(f.constant(1), lessOne), k);
 }
 
 /** 2^k (eʳ − 1) + (2^k − 1), halved and doubled again, as 2^k may be ∞ where the result is not. */
-function exponentialLessOne(f: Formula, given: Part): Part {
+function exponentialLessOne(f: Formula, given: FormulaPart): FormulaPart {
   // Below −25 it is −1.
   const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(-25)));
   const {k, lessOne} = reduced(f, x);
@@ -52,7 +52,7 @@ function exponentialLessOne(f: Formula, given: Part): Part {
 }
 
 /** log of a positive finite number, with a small number added. */
-function logarithmOf(f: Formula, given: Part, added: Part | undefined): Part {
+function logarithmOf(f: Formula, given: FormulaPart, added: FormulaPart | undefined): FormulaPart {
   const rootHalf = 0x3f3504f3n;
   const one = 0x3f800000n;
   // Numbers too small to be normal are scaled by 2²⁴ first.
@@ -69,22 +69,22 @@ function logarithmOf(f: Formula, given: Part, added: Part | undefined): Part {
   return f.add(f.add(r, inner), f.mul(k, f.constant(ln2.high)));
 }
 
-function logarithm(f: Formula, x: Part): Part {
+function logarithm(f: Formula, x: FormulaPart): FormulaPart {
   return atEnds(f, x, f.keep(logarithmOf(f, x, undefined)));
 }
 
 /** log(1 + x) = 2 artanh(x/(2 + x)) for 0 ≤ x ≤ 1, where x/(2 + x) ≤ 1/3: the series' next term is below 2⁻²⁹. */
-function logarithmOfOneMoreUnit(f: Formula, x: Part): Part {
+function logarithmOfOneMoreUnit(f: Formula, x: FormulaPart): FormulaPart {
   const s = f.keep(f.div(x, f.add(f.constant(2), x)));
   const z = f.keep(f.mul(s, s));
   const series = [2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15];
   return f.add(f.mul(f.constant(2), s), f.mul(f.mul(s, z), f.polynomial(z, series)));
 }
 
-function quarters(f: Formula, x: Part): {turns: Part; sine: Part; cosine: Part} {
+function quarters(f: Formula, x: FormulaPart): {turns: FormulaPart; sine: FormulaPart; cosine: FormulaPart} {
   const turns = f.keep(f.add(f.mul(x, f.constant(2 / Math.PI)), f.constant(shifter)));
   const n = f.keep(f.sub(turns, f.constant(shifter)));
-  const y = f.keep(quarterTurn.reduce((rest: Part, part) => f.sub(rest, f.mul(n, f.constant(part))), x));
+  const y = f.keep(quarterTurn.reduce((rest: FormulaPart, part) => f.sub(rest, f.mul(n, f.constant(part))), x));
   const z = f.keep(f.mul(y, y));
   const sine = f.keep(f.add(y, f.mul(f.mul(y, z), f.polynomial(z, sinSeries))));
   const cosine = f.keep(
@@ -93,7 +93,7 @@ function quarters(f: Formula, x: Part): {turns: Part; sine: Part; cosine: Part} 
   return {turns, sine, cosine};
 }
 
-export const inSingle: Precision = {
+export const inSingle: FunctionPrecision = {
   exp: exponential,
   expm1: exponentialLessOne,
   log: logarithm,

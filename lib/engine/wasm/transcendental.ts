@@ -19,7 +19,7 @@ import {
   tiny as identityBelow,
 } from '../../graph/primitives/transcendental.js';
 import {double, extract, replace, splat} from './format.js';
-import type {Formula, Part} from './formula.js';
+import type {Formula, FormulaPart} from './formula.js';
 
 export const vectorFunctions = ['exp', 'expm1', 'log', 'log1p', 'log1pOfUnit', 'tanh', 'sin', 'cos'] as const;
 export type VectorFunction = (typeof vectorFunctions)[number];
@@ -34,15 +34,18 @@ export const fallbacks: {readonly [F in VectorFunction]?: F} = {sin: 'sin', cos:
 const shifterBits = 0x4338000000000000n;
 
 /** Parts of the functions in one precision. */
-export interface Precision extends Readonly<
-  Record<'exp' | 'expm1' | 'log' | 'log1pOfUnit', (f: Formula, x: Part) => Part>
+export interface FunctionPrecision extends Readonly<
+  Record<'exp' | 'expm1' | 'log' | 'log1pOfUnit', (f: Formula, x: FormulaPart) => FormulaPart>
 > {
   /** k and e^r − 1 for r = x − k ln 2. */
-  reduced(f: Formula, x: Part): {readonly k: Part; readonly lessOne: Part};
+  reduced(f: Formula, x: FormulaPart): {readonly k: FormulaPart; readonly lessOne: FormulaPart};
   /** log of a positive finite normal number, with a small number added. */
-  logarithmOf(f: Formula, x: Part, added: Part): Part;
+  logarithmOf(f: Formula, x: FormulaPart, added: FormulaPart): FormulaPart;
   /** Sine and cosine of an angle less its whole quarter turns, whose count is in the lowest bits of `turns`. */
-  quarters(f: Formula, x: Part): {readonly turns: Part; readonly sine: Part; readonly cosine: Part};
+  quarters(
+    f: Formula,
+    x: FormulaPart,
+  ): {readonly turns: FormulaPart; readonly sine: FormulaPart; readonly cosine: FormulaPart};
   /** Angles beyond go to the host. */
   readonly largestAngle: number;
   /** tanh x is 1 from here on. */
@@ -55,7 +58,7 @@ export interface Precision extends Readonly<
 export function emitVectorFunction(
   fn: VectorFunction,
   f: Formula,
-  precision: Precision,
+  precision: FunctionPrecision,
   fallback: number | undefined,
 ): void {
   const x = f.of(f.body.parameter(0));
@@ -77,7 +80,11 @@ export function emitVectorFunction(
 }
 
 /** (e^2|x| − 1)/(e^2|x| + 1), with the sign of x. */
-function hyperbolicTangent(f: Formula, x: Part, {reduced: reduce, tanhHigh: most}: Precision): Part {
+function hyperbolicTangent(
+  f: Formula,
+  x: FormulaPart,
+  {reduced: reduce, tanhHigh: most}: FunctionPrecision,
+): FormulaPart {
   const a = f.min(f.abs(x), f.constant(most));
   const {k, lessOne} = reduce(f, f.keep(f.mul(f.constant(2), a)));
   const power = f.keep(f.powerOfTwo(k));
@@ -85,7 +92,7 @@ function hyperbolicTangent(f: Formula, x: Part, {reduced: reduce, tanhHigh: most
   return f.or(f.div(t, f.add(t, f.constant(2))), f.and(x, f.signBit));
 }
 
-function logarithmOfOneMore(f: Formula, x: Part, {logarithmOf: log, tiny}: Precision): Part {
+function logarithmOfOneMore(f: Formula, x: FormulaPart, {logarithmOf: log, tiny}: FunctionPrecision): FormulaPart {
   const u = f.keep(f.add(x, f.constant(1)));
   // The rounding error of 1 + x, relative to it; for large x, the 1 that was lost.
   const lost = f.choose(f.less(u, f.constant(2)), f.sub(x, f.sub(u, f.constant(1))), f.sub(f.constant(1), f.sub(u, x)));
@@ -94,13 +101,13 @@ function logarithmOfOneMore(f: Formula, x: Part, {logarithmOf: log, tiny}: Preci
 }
 
 /** The limits of a logarithm where its argument is zero, negative, infinite or not a number. */
-export function atEnds(f: Formula, argument: Part, value: Part): Part {
+export function atEnds(f: Formula, argument: FormulaPart, value: FormulaPart): FormulaPart {
   const finite = f.choose(f.equal(argument, f.constant(Infinity)), f.constant(Infinity), value);
   const positive = f.choose(f.equal(argument, f.constant(0)), f.constant(-Infinity), finite);
   return f.choose(f.notLess(argument, f.constant(0)), positive, f.constant(NaN));
 }
 
-function turned(fn: 'sin' | 'cos', f: Formula, x: Part, {quarters}: Precision): Part {
+function turned(fn: 'sin' | 'cos', f: Formula, x: FormulaPart, {quarters}: FunctionPrecision): FormulaPart {
   const {turns, sine, cosine} = quarters(f, x);
   // Odd quarter turns exchange sine and cosine, every two change the sign.
   const quarter = fn === 'sin' ? turns : f.keep(f.addBits(turns, f.bits(1n)));
@@ -110,7 +117,7 @@ function turned(fn: 'sin' | 'cos', f: Formula, x: Part, {quarters}: Precision): 
 }
 
 /** Pushes the host's function of each number in x. */
-function ofHost({body, format}: Formula, x: Part, fallback: number): void {
+function ofHost({body, format}: Formula, x: FormulaPart, fallback: number): void {
   for (let lane = 0; lane < format.lanes; lane++) {
     x();
     extract(body, format, lane);
@@ -121,7 +128,7 @@ function ofHost({body, format}: Formula, x: Part, fallback: number): void {
 }
 
 /** y·2^k in two steps, so that results near the ends of the range are rounded once and overflow is ∞. */
-export function scaledTwice(f: Formula, y: Part, k: Part): Part {
+export function scaledTwice(f: Formula, y: FormulaPart, k: FormulaPart): FormulaPart {
   const half = f.keep(f.floor(f.mul(k, f.constant(0.5))));
   return f.mul(f.mul(y, f.powerOfTwo(half)), f.powerOfTwo(f.sub(k, half)));
 }
@@ -129,7 +136,7 @@ export function scaledTwice(f: Formula, y: Part, k: Part): Part {
 /** For |x| below this, e^x and its scale factors are normal numbers. */
 const normalExponents = 707;
 
-function exponential(f: Formula, x: Part): Part {
+function exponential(f: Formula, x: FormulaPart): FormulaPart {
   const farOut = f.not(f.less(f.abs(x), f.constant(normalExponents)));
   const near = (): void => {
     const {turns, y} = reducedExponential(f, x);
@@ -147,13 +154,13 @@ function exponential(f: Formula, x: Part): Part {
 }
 
 /** e^x = 2^k y, with k in the lowest bits of `turns`. */
-function reducedExponential(f: Formula, x: Part): {turns: Part; y: Part} {
+function reducedExponential(f: Formula, x: FormulaPart): {turns: FormulaPart; y: FormulaPart} {
   const {turns, lessOne} = reducedLessOne(f, x);
   return {turns, y: f.keep(f.add(f.constant(1), lessOne))};
 }
 
 /** k, in the lowest bits of `turns` and as a number, and e^r − 1 for r = x − k ln 2. */
-function reducedLessOne(f: Formula, x: Part): {turns: Part; k: Part; lessOne: Part} {
+function reducedLessOne(f: Formula, x: FormulaPart): {turns: FormulaPart; k: FormulaPart; lessOne: FormulaPart} {
   const turns = f.keep(f.add(f.mul(x, f.constant(log2e)), f.constant(shifter)));
   const k = f.keep(f.sub(turns, f.constant(shifter)));
   const r = f.keep(f.sub(f.sub(x, f.mul(k, f.constant(ln2High))), f.mul(k, f.constant(ln2Low))));
@@ -161,7 +168,7 @@ function reducedLessOne(f: Formula, x: Part): {turns: Part; k: Part; lessOne: Pa
   return {turns, k, lessOne: f.add(r, f.mul(t, f.pairedPolynomial(r, t, series.exp)))};
 }
 
-function exponentialLessOne(f: Formula, given: Part): Part {
+function exponentialLessOne(f: Formula, given: FormulaPart): FormulaPart {
   const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(expm1Low)));
   const {k, y} = lessOne(f, x);
   const farOut = f.not(f.less(x, f.constant(normalExponents)));
@@ -171,7 +178,7 @@ function exponentialLessOne(f: Formula, given: Part): Part {
 }
 
 /** e^x − 1 = 2^k y. */
-function lessOne(f: Formula, x: Part): {k: Part; y: Part} {
+function lessOne(f: Formula, x: FormulaPart): {k: FormulaPart; y: FormulaPart} {
   const k = f.keep(f.nearest(f.mul(x, f.constant(log2e))));
   const high = f.keep(f.sub(x, f.mul(k, f.constant(ln2High))));
   const low = f.keep(f.mul(k, f.constant(ln2Low)));
@@ -192,7 +199,7 @@ function lessOne(f: Formula, x: Part): {k: Part; y: Part} {
 }
 
 /** Reduction of a positive finite normal number to 2^k (1 + r), √½ ≤ 1 + r < √2. */
-function reduced(f: Formula, x: Part): {k: Part; r: Part} {
+function reduced(f: Formula, x: FormulaPart): {k: FormulaPart; r: FormulaPart} {
   const rootHalf = 0x3fe6a09e667f3bcdn;
   const one = 0x3ff0000000000000n;
   const biased = f.keep(f.shiftRight(f.subBits(x, f.bits(rootHalf - one)), 52));
@@ -202,7 +209,7 @@ function reduced(f: Formula, x: Part): {k: Part; r: Part} {
 }
 
 /** log(2^k (1 + r)) with a small number added. */
-function logarithmOf(f: Formula, k: Part, r: Part, added: Part | undefined): Part {
+function logarithmOf(f: Formula, k: FormulaPart, r: FormulaPart, added: FormulaPart | undefined): FormulaPart {
   const s = f.keep(f.div(r, f.add(f.constant(2), r)));
   const z = f.keep(f.mul(s, s));
   const tail = f.mul(z, f.polynomial(z, series.log));
@@ -212,7 +219,7 @@ function logarithmOf(f: Formula, k: Part, r: Part, added: Part | undefined): Par
   return f.sub(f.mul(k, f.constant(ln2High)), f.sub(f.sub(half, inner), r));
 }
 
-function logarithm(f: Formula, x: Part): Part {
+function logarithm(f: Formula, x: FormulaPart): FormulaPart {
   // Numbers too small to be normal are scaled by 2⁵⁴ first.
   const small = f.keep(f.less(x, f.constant(2.2250738585072014e-308)));
   const normal = f.keep(f.choose(small, f.mul(x, f.constant(2 ** 54)), x));
@@ -222,7 +229,7 @@ function logarithm(f: Formula, x: Part): Part {
 }
 
 /** log(1 + x) for 0 ≤ x ≤ 1. */
-function logarithmOfOneMoreUnit(f: Formula, x: Part): Part {
+function logarithmOfOneMoreUnit(f: Formula, x: FormulaPart): FormulaPart {
   const s = f.keep(f.div(x, f.add(f.constant(2), x)));
   const z = f.keep(f.mul(s, s));
   const tail = f.mul(z, f.pairedPolynomial(z, f.keep(f.mul(z, z)), series.logOfOneMore));
@@ -230,7 +237,7 @@ function logarithmOfOneMoreUnit(f: Formula, x: Part): Part {
   return f.sub(x, f.sub(half, f.mul(s, f.add(half, tail))));
 }
 
-function quarters(f: Formula, x: Part): {turns: Part; sine: Part; cosine: Part} {
+function quarters(f: Formula, x: FormulaPart): {turns: FormulaPart; sine: FormulaPart; cosine: FormulaPart} {
   const turns = f.keep(f.add(f.mul(x, f.constant(2 / Math.PI)), f.constant(shifter)));
   const n = f.keep(f.sub(turns, f.constant(shifter)));
   const first = f.keep(f.sub(x, f.mul(n, f.constant(quarterTurn.first))));
@@ -259,7 +266,7 @@ function quarters(f: Formula, x: Part): {turns: Part; sine: Part; cosine: Part} 
   return {turns, sine, cosine};
 }
 
-export const inDouble: Precision = {
+export const inDouble: FunctionPrecision = {
   exp: exponential,
   expm1: exponentialLessOne,
   log: logarithm,

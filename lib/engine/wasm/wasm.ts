@@ -24,7 +24,7 @@ import {bindHostKernel} from './host.js';
 import type {NumericKernels, VectorKernels} from './kernels.js';
 import {MemoryError} from '../../errors.js';
 import {numericKernels, vectorKernels} from './kernels.js';
-import type {Layout} from './link.js';
+import type {ModuleLayout} from './link.js';
 import type {MemoryFactor} from './factors.js';
 import {factorSize, memoryFactor} from './factors.js';
 import {firstAddress, link, pageBytes} from './link.js';
@@ -90,7 +90,7 @@ function pairModule(): ModuleBytes {
 
 interface Compiled {
   readonly module: WebAssembly.Module;
-  readonly layout: Layout;
+  readonly layout: ModuleLayout;
   /** Programs to run once, when an instance is made. */
   readonly beginnings: readonly string[];
 }
@@ -242,7 +242,7 @@ export function generate(
   format = double,
   threads = 1,
   begin?: number,
-): {bytes: ModuleBytes; layout: Layout; beginnings: string[]} {
+): {bytes: ModuleBytes; layout: ModuleLayout; beginnings: string[]} {
   const parts = new Map<string, Graph>();
   const beginnings: string[] = [];
   for (const [name, graph] of Object.entries(programs)) {
@@ -363,7 +363,7 @@ function executableIn(
   };
 }
 
-function viewsOf(memory: WebAssembly.Memory, buffers: Layout['buffers']): Map<string, Float64Array> {
+function viewsOf(memory: WebAssembly.Memory, buffers: ModuleLayout['buffers']): Map<string, Float64Array> {
   return new Map([...buffers].map(([name, {address, size}]) => [name, new Float64Array(memory.buffer, address, size)]));
 }
 

@@ -22,7 +22,7 @@ import {
   triangularSolve,
 } from '../build.js';
 import type {Node} from '../node.js';
-import type {Kernel, Primitive, Rows} from './primitive.js';
+import type {Kernel, Primitive, CompressedRows} from './primitive.js';
 import {evenRows} from './primitive.js';
 
 // ------------------------------------------------------------------ kernels
@@ -139,12 +139,12 @@ const identityLike = (x: Node): Node => weighted(full(1, x.shape), (i, j) => (i 
 const halfDiagonal = (x: Node): Node => weighted(x, (i, j) => (i > j ? 1 : i === j ? 0.5 : 0));
 
 /** Every element of operand matrix s, for each result element of matrix s. */
-export function wholeMatrix(node: Node, perBatch: number, operandPerBatch: number): Rows {
+export function wholeMatrix(node: Node, perBatch: number, operandPerBatch: number): CompressedRows {
   return evenRows(node.size, operandPerBatch, (element, i) => Math.floor(element / perBatch) * operandPerBatch + i);
 }
 
 /** The column of the right-hand side that a solution element belongs to. */
-function wholeColumn(node: Node): Rows {
+function wholeColumn(node: Node): CompressedRows {
   const [, n, m] = node.shape;
   return evenRows(node.size, n, (element, i) => Math.floor(element / (n * m)) * n * m + i * m + (element % m));
 }

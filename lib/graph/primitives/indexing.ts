@@ -13,7 +13,7 @@ import {
   select,
 } from '../build.js';
 import type {Node, Op} from '../node.js';
-import type {Primitive, Rows} from './primitive.js';
+import type {Primitive, CompressedRows} from './primitive.js';
 import {evenRows, rowsFromTable, rowsIntoTable} from './primitive.js';
 
 const ofTangent = <O extends Op>(node: Node<O>, [dx]: readonly (Node | undefined)[]): Node | undefined =>
@@ -64,7 +64,7 @@ export const scatterPrimitive: Primitive<'scatter'> = {
 };
 
 /** Every result element may depend on every operand element: positions are not known beforehand. */
-function everything(count: number, operandSize: number): Rows {
+function everything(count: number, operandSize: number): CompressedRows {
   return evenRows(count, operandSize, (_, i) => i);
 }
 

@@ -12,10 +12,10 @@ export type Kernel = (operands: readonly Float64Array[], out: Float64Array) => v
  * Which elements of one operand each element of the result depends on: none, the same one, or a
  * compressed list of rows (row i of the list belongs to result element i).
  */
-export type Relation = 'none' | 'same' | Rows;
+export type Relation = 'none' | 'same' | CompressedRows;
 
 /** Entries of a relation by rows, as compressed lists. */
-export interface Rows {
+export interface CompressedRows {
   readonly pointers: Int32Array;
   readonly indices: Int32Array;
 }
@@ -35,7 +35,7 @@ export interface Primitive<O extends Op> {
 }
 
 /** A relation from a function that lists, for each result element, the operand elements. */
-export function rows(count: number, list: (element: number, push: (index: number) => void) => void): Rows {
+export function rows(count: number, list: (element: number, push: (index: number) => void) => void): CompressedRows {
   const pointers = new Int32Array(count + 1);
   const indices: number[] = [];
   for (let i = 0; i < count; i++) {
@@ -46,7 +46,7 @@ export function rows(count: number, list: (element: number, push: (index: number
 }
 
 /** A relation in which every result element depends on equally many operand elements. */
-export function evenRows(count: number, each: number, index: (element: number, k: number) => number): Rows {
+export function evenRows(count: number, each: number, index: (element: number, k: number) => number): CompressedRows {
   const pointers = new Int32Array(count + 1);
   const indices = new Int32Array(count * each);
   for (let i = 0; i < count; i++) {
@@ -57,14 +57,14 @@ export function evenRows(count: number, each: number, index: (element: number, k
 }
 
 /** One operand element for each result element; −1 for none. */
-export function rowsFromTable(table: Int32Array): Rows {
+export function rowsFromTable(table: Int32Array): CompressedRows {
   const pointers = new Int32Array(table.length + 1);
   for (let i = 0; i < table.length; i++) pointers[i + 1] = pointers[i] + (table[i] < 0 ? 0 : 1);
   return {pointers, indices: table.filter(at => at >= 0)};
 }
 
 /** The relation of the reverse map: result element table[i] depends on operand element i. */
-export function rowsIntoTable(table: Int32Array, count: number): Rows {
+export function rowsIntoTable(table: Int32Array, count: number): CompressedRows {
   const pointers = new Int32Array(count + 1);
   for (const at of table) if (at >= 0) pointers[at + 1]++;
   for (let i = 0; i < count; i++) pointers[i + 1] += pointers[i];

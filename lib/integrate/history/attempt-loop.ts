@@ -9,11 +9,11 @@ import type {Proposal, RunController} from './step-size-controller.js';
 export type Ended = 'completed' | 'too-many-steps' | 'step-too-small';
 
 /** A step that was taken, and its error as a share of the tolerance: 0 where none is estimated. */
-export interface TrialStep {
+export interface AttemptedStep {
   readonly error: number;
 }
 
-export interface AcceptedAttempt<Step extends TrialStep> extends Proposal {
+export interface AcceptedAttempt<Step extends AttemptedStep> extends Proposal {
   readonly step: Step;
 }
 
@@ -24,7 +24,7 @@ export interface FailedAttempt {
 }
 
 /** Takes a step, or says why it failed. */
-export interface Trial<Step extends TrialStep> {
+export interface Trial<Step extends AttemptedStep> {
   /**
    * @param end the time that the step ends at, which t + h may round
    * @param isFirst there is no step before: the start, or what follows an event
@@ -61,7 +61,7 @@ export class AttemptLoop {
   }
 
   /** Tries steps from time t until one is accepted. */
-  next<Step extends TrialStep>(t: number, trial: Trial<Step>): AcceptedAttempt<Step> | FailedAttempt {
+  next<Step extends AttemptedStep>(t: number, trial: Trial<Step>): AcceptedAttempt<Step> | FailedAttempt {
     const {controller} = this;
     for (let isUncertain = controller.first; ; isUncertain = true) {
       const proposal = this.propose(t);

@@ -9,7 +9,7 @@ import type {StepControl} from '../control.js';
 export const evaluationsOfFirst = 2;
 
 /** A state, and the derivative of any state at a time. */
-export interface Motion {
+export interface StartMotion {
   readonly state: Float64Array;
   slope(x: Float64Array, t: number): Float64Array;
 }
@@ -27,7 +27,7 @@ const noDerivative = 1e-15;
  * @param end of the run, beyond which no step goes
  */
 export function firstStep(
-  motion: Motion,
+  motion: StartMotion,
   t: number,
   absolute: Float64Array,
   {rtol, max}: StepControl,

@@ -8,7 +8,7 @@ import type {Threads} from '../../builtin.js';
 import {nodeFs, nodeThreads as threads} from '../../builtin.js';
 import type {Reply, Request} from './messages.js';
 
-export interface Channel {
+export interface WorkerChannel {
   post(request: Request, transfer?: ArrayBuffer[]): void;
   /** An answer that has come; Node alone. */
   receive(): Reply | undefined;
@@ -47,7 +47,7 @@ export const canStart =
 export const canWait = threads !== undefined;
 
 /** @throws where a thread is forbidden, or its file is not there (a bundler may have left it behind) */
-export function openChannel(signal: Int32Array, listener: Listener): Channel {
+export function openChannel(signal: Int32Array, listener: Listener): WorkerChannel {
   return threads === undefined ? pageChannel(listener) : nodeChannel(threads, signal, listener);
 }
 
@@ -55,7 +55,7 @@ function nodeChannel(
   {MessageChannel, receiveMessageOnPort, Worker: NodeWorker}: Threads,
   signal: Int32Array,
   listener: Listener,
-): Channel {
+): WorkerChannel {
   const {port1, port2} = new MessageChannel();
   const options = {workerData: {port: port2, signal}, transferList: [port2], ...threadOptions()};
   const worker = import.meta.url.endsWith('.ts')
@@ -108,7 +108,7 @@ function fromSources(file: string): string {
   );
 }
 
-function pageChannel(listener: Listener): Channel {
+function pageChannel(listener: Listener): WorkerChannel {
   const worker = makeThread();
   worker.addEventListener('message', ({data}: MessageEvent<Reply>) => listener.reply(data));
   worker.addEventListener('error', (event: Event) => {

@@ -7,7 +7,7 @@ import type {SerializedStep} from '../../step/serialize-step.js';
 import {Interest} from '../abort.js';
 import type {Answer, Request, Task} from './messages.js';
 
-export interface Assignment {
+export interface WorkerAssignment {
   readonly request: Request;
   readonly transfer: ArrayBuffer[];
 }
@@ -19,7 +19,7 @@ export interface Work<A> {
   readonly count: number;
   /** Members to do, ascending. */
   readonly members: readonly number[];
-  request(member: number, job: number, task: number): Assignment;
+  request(member: number, job: number, task: number): WorkerAssignment;
   /** What a reply says; undefined where the job has to be done here. */
   read(member: number, reply: Answer): Outcome<A> | undefined;
   /** Does a job in this thread. May throw. */
@@ -40,7 +40,7 @@ export interface Phase {
   readonly done: boolean;
   /** The next member to give out. */
   next(): number | undefined;
-  request(member: number, job: number): Assignment;
+  request(member: number, job: number): WorkerAssignment;
   settle(member: number, reply: Answer): void;
   /** Whether the answer for a member is still wanted. */
   wants(member: number): boolean;
@@ -107,7 +107,7 @@ export class PhaseOf<A> implements Phase {
     return undefined;
   }
 
-  request(member: number, job: number): Assignment {
+  request(member: number, job: number): WorkerAssignment {
     return this.work.request(member, job, this.id);
   }
 

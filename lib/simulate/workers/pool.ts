@@ -5,7 +5,7 @@
  */
 import type {CompiledStep} from '../../step/compiled.js';
 import type {SerializedStep} from '../../step/serialize-step.js';
-import type {Channel} from './channel.js';
+import type {WorkerChannel} from './channel.js';
 import {openChannel} from './channel.js';
 import type {Answer, Reply, Task} from './messages.js';
 import type {Phase} from './phase.js';
@@ -36,7 +36,7 @@ class PoolWorker {
   readonly jobs = new Map<number, Assignment>();
   readonly tasks = new Set<number>();
   readonly steps = new Set<number>();
-  constructor(readonly channel: Channel) {}
+  constructor(readonly channel: WorkerChannel) {}
 
   /** The steps of a task, and what its jobs have in common, where they are not there yet. */
   introduce(id: number, task: Task, step: (number: number) => SerializedStep): void {

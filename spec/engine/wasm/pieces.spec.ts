@@ -2,7 +2,7 @@
 import {expect} from 'chai';
 import {children, type Expression} from '../../../lib/engine/wasm/expression.js';
 import {nestsOf, type Root} from '../../../lib/engine/wasm/nest.js';
-import {buildPieces, type Built} from '../../../lib/engine/wasm/pieces.js';
+import {buildPieces, type BuiltPiece} from '../../../lib/engine/wasm/pieces.js';
 import {Views} from '../../../lib/engine/wasm/view-cache.js';
 import {concat, input, mul, slice, unary} from '../../../lib/graph/build.js';
 import type {Node} from '../../../lib/graph/node.js';
@@ -21,7 +21,7 @@ const stored = new Set<Node>([x, y, a, b, c, joined]);
 const isStored = (node: Node): boolean => stored.has(node);
 const rootsOf = (node: Node): readonly Root[] => nestsOf(node)[0].roots;
 
-function built(...nodes: Node[]): Built {
+function built(...nodes: Node[]): BuiltPiece {
   const nest = {axes: [{size: 6, cuts: []}], roots: nodes.flatMap(rootsOf), flat: true};
   const found = buildPieces(nest, isStored, new Views());
   if ('store' in found) throw new Error('the nest cannot be built');
@@ -33,7 +33,8 @@ function text(e: Expression): string {
   return `${own}${'fn' in e ? `.${e.fn}` : ''}(${children(e).map(text).join()})`;
 }
 
-const texts = ({pieces}: Built): string[][] => pieces.map(({assignments}) => assignments.map(({value}) => text(value)));
+const texts = ({pieces}: BuiltPiece): string[][] =>
+  pieces.map(({assignments}) => assignments.map(({value}) => text(value)));
 
 describe('a nest that is built', () => {
   it('is extended to what it is where all results are built together', () => {

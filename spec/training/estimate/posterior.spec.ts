@@ -1,4 +1,7 @@
-/** The sampler against Gaussians and autoregressions of known moments, posteriors against closed forms, and a pendulum's friction. */
+/**
+ * The sampler against Gaussians and autoregressions of known moments, posteriors against closed forms, and a pendulum's
+ * friction.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {mechanics, ode, OptionError, rk4, ShapeError, simulate} from '../../../lib/index.js';
@@ -7,7 +10,7 @@ import {bulkSize, meanSize, rHat, tailSize} from '../../../training/estimate/dra
 import {identify} from '../../../training/identify/identify.js';
 import {autoregressive, studentT, white} from '../../../training/identify/noise.js';
 import {checkRecords, Fit} from '../../../training/identify/fit.js';
-import {Objective} from '../../../training/identify/objective.js';
+import {ResidualObjective} from '../../../training/identify/objective.js';
 import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
 import {posterior} from '../../../training/estimate/posterior.js';
 import {posteriorCharts} from '../../../training/estimate/posterior-page.js';
@@ -145,7 +148,7 @@ describe('posteriors', function () {
       };
       const fit = new Fit(problem as never, checkRecords(problem as never, problem.data));
       const held = {sd: 0.4, partial: noise.order > 0 ? [Float64Array.of(0.5, -0.2)] : []};
-      const objective = new Objective(fit, noise, held);
+      const objective = new ResidualObjective(fit, noise, held);
       const x = fit.space.start;
       const at = objective.logLikelihood(x, held);
       const value = (dx: Float64Array, sd: number, partial = held.partial): number =>
@@ -198,7 +201,10 @@ describe('posteriors', function () {
         parameters: {slope: free(1)},
         noise: autoregressive(),
       }) as const;
-    /** Over the samples that are there: Σ e²/(s² variance) of innovations e, and Σ ln of their variances, in that of the last predictor. */
+    /**
+     * Over the samples that are there: Σ e²/(s² variance) of innovations e, and Σ ln of their variances, in that of the
+     * last predictor.
+     */
     const sums = (there: readonly number[], slope: number, phi: number): {squares: number; logs: number} => {
       let [squares, logs] = [0, 0];
       there.forEach((i, j) => {
@@ -215,7 +221,7 @@ describe('posteriors', function () {
       for (const isGap of [(): boolean => false, (i: number): boolean => i % 7 === 3]) {
         const problem = problemOf(isGap);
         const fit = new Fit(problem as never, checkRecords(problem as never, problem.data));
-        const objective = new Objective(fit, problem.noise, {sd: 1, partial: [Float64Array.of(0)]});
+        const objective = new ResidualObjective(fit, problem.noise, {sd: 1, partial: [Float64Array.of(0)]});
         const there = Array.from(times.keys()).filter(i => !isGap(i));
         const told = (slope: number, phi: number, sd: number): number =>
           objective.logLikelihood(Float64Array.of(slope), {sd, partial: [Float64Array.of(phi)]}).value;

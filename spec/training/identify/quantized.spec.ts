@@ -1,4 +1,7 @@
-/** Noise that was rounded to a converter's steps: its density against quadrature, its estimates and their errors against Fisher's information. */
+/**
+ * Noise that was rounded to a converter's steps: its density against quadrature, its estimates and their errors against
+ * Fisher's information.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, OptionError, rk4} from '../../../lib/index.js';
@@ -8,7 +11,7 @@ import {checkRecords, Fit} from '../../../training/identify/fit.js';
 import {identify} from '../../../training/identify/identify.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {quantized, white} from '../../../training/identify/noise.js';
-import {Objective} from '../../../training/identify/objective.js';
+import {ResidualObjective} from '../../../training/identify/objective.js';
 import {free} from '../../../training/identify/parameters.js';
 import {likelihoodProfile} from '../../../training/estimate/profile.js';
 import {millsRatio, roundedGround, roundedLoss} from '../../../training/identify/rounded-normal.js';
@@ -191,7 +194,10 @@ describe('noise that was rounded', () => {
   it('has a likelihood whose derivatives are its own, by the parameter and by the scale', () => {
     const weights = {y: t.map((_, i) => (i % 7 === 0 ? 0 : 1))};
     const problem = {...base, data: {t, y, weights}};
-    const objective = new Objective(new Fit(problem, checkRecords(problem, problem.data)), quantized({step: 1}));
+    const objective = new ResidualObjective(
+      new Fit(problem, checkRecords(problem, problem.data)),
+      quantized({step: 1}),
+    );
     const at = (x: number, s: number): number =>
       objective.logLikelihood(Float64Array.of(x), {sd: s, partial: []}).value;
     const {gradient, byLogScale} = objective.logLikelihood(Float64Array.of(0.4), {sd: 0.3, partial: []});

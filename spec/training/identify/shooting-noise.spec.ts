@@ -13,7 +13,7 @@ import {evaluate} from '../../../training/identify/evaluation.js';
 import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
 import {silent} from '../../../training/identify/least-squares-problem.js';
 import {type Noise, autoregressive, huber, studentT, white} from '../../../training/identify/noise.js';
-import {Objective} from '../../../training/identify/objective.js';
+import {ResidualObjective} from '../../../training/identify/objective.js';
 import {type Parameters, bounded, free, positive} from '../../../training/identify/parameters.js';
 import {rounds} from '../../../training/identify/solve.js';
 import {modelOf} from '../../../training/identify/density.js';
@@ -120,7 +120,7 @@ describe('multiple shooting with priors and models of the noise', () => {
       const problem = problemOf(noise, parameters, {missing: gaps});
       const fit = fitOf(problem);
       const x = fit.space.start;
-      const objective = new Objective(fit, noise);
+      const objective = new ResidualObjective(fit, noise);
       const shooting = new MultipleShooting(fit.uncut(x), fit.parameters, 7, noise);
       // Starts on the motion: no gap is open.
       const motions = fit.trajectories(x);
@@ -142,7 +142,7 @@ describe('multiple shooting with priors and models of the noise', () => {
     slow(`ends where the single fit ends: ${name}`, () => {
       const problem = problemOf(noise, parameters, {missing: gaps});
       const fit = fitOf(problem);
-      const objective = new Objective(fit, noise);
+      const objective = new ResidualObjective(fit, noise);
       const {x, linearization} = evaluate(rounds(objective, levenbergMarquardt(), fit.space.start, silent));
       const shooting = new MultipleShooting(fit.uncut(fit.space.start), fit.parameters, 7, noise);
       const found = fit.space.coordinates(evaluate(shoot(shooting, levenbergMarquardt(), silent)).values);

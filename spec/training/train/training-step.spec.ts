@@ -1,7 +1,7 @@
 /**
  * A compiled step of training: its updates against the optimizers' formulas written out in double precision, tfjs's own
- * Adam, and minima that are known; batches of any length; states that come back to the bit; the tape where a loss cannot
- * be traced.
+ * Adam, and minima that are known; batches of any length; states that come back to the bit; the tape where a loss
+ * cannot be traced.
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
@@ -13,7 +13,7 @@ import {adam, lbfgs, train, trainingStep} from '../../../training/index.js';
 import {adamW, sgd} from '../../../training/train/update-rules.js';
 import {cosine, exponential} from '../../../training/train/schedules.js';
 import type {StepState, TrainingStepOptions, UpdateRule} from '../../../training/index.js';
-import type {StepInputs} from '../../../training/train/step-gradients.js';
+import type {TrainingInputs} from '../../../training/train/step-gradients.js';
 import {slow} from '../../tiers.js';
 
 type With<Name extends string> = {readonly [name in Name]: tf.Tensor};
@@ -187,7 +187,7 @@ describe('trainingStep', () => {
   });
 
   it('takes the mean over a list of runs, of any length', () => {
-    const members: StepInputs<typeof decay>[] = [1, 2, 3].map(y => ({initial: {y: [y, 1 - y]}, data}));
+    const members: TrainingInputs<typeof decay>[] = [1, 2, 3].map(y => ({initial: {y: [y, 1 - y]}, data}));
     const single = members.map(member => model.valueAndGrad(loss, member));
     const step = stepOf(sgd({rate: 1}));
     expect(step(members)).to.be.closeTo(
@@ -203,7 +203,7 @@ describe('trainingStep', () => {
 
   it('in one call into compiled code goes as before, to the bit: lists of runs, clipping, line searches', () => {
     const {after} = Calls;
-    const batch: StepInputs<typeof decay>[] = [
+    const batch: TrainingInputs<typeof decay>[] = [
       {data, initial: {y: [1, 2]}},
       {data, initial: {y: [2, 0.5]}},
     ];

@@ -4,7 +4,7 @@
  */
 import type {Local} from '../../../wasm/assembler.js';
 import type {Operand, Push, Writer} from '../../../wasm/writer.js';
-import type {Arrays, Rows} from './tridiagonal-rows.js';
+import type {Arrays, TridiagonalRows} from './tridiagonal-rows.js';
 
 /** Values v or f of rows. */
 export interface RowValues {
@@ -17,7 +17,7 @@ export interface RowValues {
 }
 
 /** Elements of arrays. */
-export function elements(rows: Rows, arrays: Arrays): RowValues {
+export function elements(rows: TridiagonalRows, arrays: Arrays): RowValues {
   return {one: () => rows.read(arrays), top: () => rows.readTop(arrays), two: () => rows.readTwo(arrays)};
 }
 
@@ -34,8 +34,8 @@ export function products(w: Writer, a: RowValues, b: RowValues): RowValues {
   };
 }
 
-export interface Chains {
-  readonly rows: Rows;
+export interface TridiagonalChains {
+  readonly rows: TridiagonalRows;
   /** The x of the rows before. */
   readonly carried: Local;
   readonly x: Arrays;
@@ -47,20 +47,20 @@ function carry(w: Writer, carried: Local, value: Push, factor: Push): void {
   w.set(carried, w.op('f64x2.sub', value, w.op('f64x2.mul', factor, carried)));
 }
 
-export function oneRow(w: Writer, {rows, carried, x, value, factor}: Chains): void {
+export function oneRow(w: Writer, {rows, carried, x, value, factor}: TridiagonalChains): void {
   carry(w, carried, value.one(), factor.one());
   rows.write(x, carried);
   rows.move(1);
 }
 
 /** A last row that only the top has; what the bottom carried is lost. */
-export function topRow(w: Writer, {rows, carried, x, value, factor}: Chains): void {
+export function topRow(w: Writer, {rows, carried, x, value, factor}: TridiagonalChains): void {
   carry(w, carried, value.top(), factor.top());
   rows.writeTop(x, carried);
 }
 
 /** Two rows for one product and one sum on the chain. */
-export function twoRows(w: Writer, {rows, carried, x, value, factor}: Chains): void {
+export function twoRows(w: Writer, {rows, carried, x, value, factor}: TridiagonalChains): void {
   const [b, b2] = value.two();
   const [f, f2] = factor.two();
   const between = w.keep('v128', w.op('f64x2.sub', b, w.product('f64x2', f, carried)));
@@ -73,7 +73,7 @@ export function twoRows(w: Writer, {rows, carried, x, value, factor}: Chains): v
 }
 
 /** From the middle, whose x is in `carried`, to both ends; the rows above may be one more than those below. */
-export function outwards(w: Writer, n: Local, middle: Local, chains: Chains): void {
+export function outwards(w: Writer, n: Local, middle: Local, chains: TridiagonalChains): void {
   const {top, bottom} = chains.rows;
   const last = w.keep('i32', w.op('i32.shl', w.op('i32.sub', n, 1), 3));
   w.set(bottom, w.op('i32.shl', w.plus(middle, 1), 3));

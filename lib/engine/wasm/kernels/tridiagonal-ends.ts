@@ -6,7 +6,7 @@ import type {Local} from '../../../wasm/assembler.js';
 import type {Instruction} from '../../../wasm/instructions.js';
 import type {Operand, Push, Writer} from '../../../wasm/writer.js';
 import {LARGEST_MULTIPLIER} from '../../../linear/tridiagonal.js';
-import {readPair, Rows} from './tridiagonal-rows.js';
+import {readPair, TridiagonalRows} from './tridiagonal-rows.js';
 
 /** Bits of what an elimination returns. */
 export const tridiagonalSound = 1;
@@ -44,7 +44,7 @@ export class Ends {
   private readonly top: Local;
   private readonly bottom: Local;
   /** Where the present rows are in arrays. */
-  readonly rows: Rows;
+  readonly rows: TridiagonalRows;
   /** Pivots of the rows before, their reciprocals, and the entries towards the middle. */
   readonly pivot: Local;
   readonly reciprocal: Local;
@@ -71,7 +71,12 @@ export class Ends {
     const last = w.keep('i32', w.op('i32.sub', n, 1));
     this.top = w.keep('i32', values);
     this.bottom = w.keep('i32', w.op('i32.sub', w.plus(values, w.op('i32.mul', last, rowBytes)), reach));
-    this.rows = new Rows(w, w.keep('i32', 0), w.keep('i32', w.op('i32.shl', w.op('i32.sub', last, 1), 3)), 'middle');
+    this.rows = new TridiagonalRows(
+      w,
+      w.keep('i32', 0),
+      w.keep('i32', w.op('i32.shl', w.op('i32.sub', last, 1), 3)),
+      'middle',
+    );
     w.body.release(last);
     this.pivot = w.keep('v128', 1);
     this.reciprocal = w.keep('v128', 1);

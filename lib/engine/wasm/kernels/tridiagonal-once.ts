@@ -12,7 +12,7 @@ import type {Operand, Push, Writer} from '../../../wasm/writer.js';
 import {elements, outwards} from './tridiagonal-chains.js';
 import {Ends, LastRows, type Eliminated} from './tridiagonal-ends.js';
 import type {Arrays} from './tridiagonal-rows.js';
-import {Rows, shared} from './tridiagonal-rows.js';
+import {TridiagonalRows, shared} from './tridiagonal-rows.js';
 
 /**
  * The entries before and after are those of Aᵀ: A's own towards the middle of the rows before, and towards the ends of
@@ -127,7 +127,7 @@ export function tridiagonalSolveTransposedOnce(w: Writer): void {
     ),
   );
   w.store(at(x, middle), y);
-  const back = new Rows(w, w.local('i32'), w.local('i32'), 'ends');
+  const back = new TridiagonalRows(w, w.local('i32'), w.local('i32'), 'ends');
   outwards(w, n, middle, {
     rows: back,
     carried: w.keep('v128', w.splat(y)),

@@ -6,15 +6,15 @@ import type {Local} from '../../../wasm/assembler.js';
 import type {Operand, Push, Writer} from '../../../wasm/writer.js';
 
 /** An address in bytes, and what the access to memory adds to it, which takes no instruction. */
-export interface Place {
+export interface RowAddress {
   readonly address: Operand;
   readonly offset: number;
 }
 
-const readFirst = (w: Writer, {address, offset}: Place): Push => w.loadOne(address, offset);
+const readFirst = (w: Writer, {address, offset}: RowAddress): Push => w.loadOne(address, offset);
 
 /** The numbers at two places. */
-export function readPair(w: Writer, first: Place, second: Place): Push {
+export function readPair(w: Writer, first: RowAddress, second: RowAddress): Push {
   return () => {
     w.push(second.address);
     readFirst(w, first)();
@@ -22,7 +22,7 @@ export function readPair(w: Writer, first: Place, second: Place): Push {
   };
 }
 
-const writeLane = (w: Writer, {address, offset}: Place, value: Local, lane: 0 | 1): void =>
+const writeLane = (w: Writer, {address, offset}: RowAddress, value: Local, lane: 0 | 1): void =>
   w.storeLane(address, value, lane, offset);
 
 /** The arrays that the top and the bottom use. */
@@ -42,7 +42,7 @@ interface Offsets {
   readonly bottom: 0 | 8;
 }
 
-export class Rows {
+export class TridiagonalRows {
   private readonly present: Offsets;
   private readonly next: Offsets;
 
@@ -62,7 +62,7 @@ export class Rows {
     [this.present, this.next] = towards === 'middle' ? [outer, inner] : [inner, outer];
   }
 
-  private place(arrays: Arrays, end: 'top' | 'bottom', {[end]: offset}: Offsets): Place {
+  private place(arrays: Arrays, end: 'top' | 'bottom', {[end]: offset}: Offsets): RowAddress {
     return {address: this.w.plus(arrays[end], this[end]), offset};
   }
 
@@ -70,7 +70,7 @@ export class Rows {
    * The same where there may be no next row: two rows then begin before the array, which may be below address 0, from
    * where no offset leads back.
    */
-  private only(arrays: Arrays, end: 'top' | 'bottom', offsets: Offsets): Place {
+  private only(arrays: Arrays, end: 'top' | 'bottom', offsets: Offsets): RowAddress {
     const {address, offset} = this.place(arrays, end, offsets);
     return {address: this.w.plus(address, offset), offset: 0};
   }

@@ -5,11 +5,11 @@
 import {SUSPICIOUS_PIVOT} from '../../../linear/singularity.js';
 import type {Local} from '../../../wasm/assembler.js';
 import type {Operand, Push, Writer} from '../../../wasm/writer.js';
-import type {Chains} from './tridiagonal-chains.js';
+import type {TridiagonalChains} from './tridiagonal-chains.js';
 import {elements, oneRow, outwards, products, topRow, twoRows} from './tridiagonal-chains.js';
 import {Ends, LastRows, type Eliminated} from './tridiagonal-ends.js';
 import type {Arrays} from './tridiagonal-rows.js';
-import {Rows, shared} from './tridiagonal-rows.js';
+import {TridiagonalRows, shared} from './tridiagonal-rows.js';
 
 class Factorization extends Ends {
   constructor(
@@ -139,8 +139,13 @@ function substitute(w: Writer, {first, second, shift, reciprocals, n, b, x}: Sub
   const factors: Arrays = {top: shifted(first, -shift), bottom: shifted(second, shift)};
   const middle = w.keep('i32', w.op('i32.shr_u', n, 1));
   const common = w.keep('i32', w.op('i32.sub', w.op('i32.sub', n, 1), middle));
-  const rows = new Rows(w, w.keep('i32', 0), w.keep('i32', w.op('i32.shl', w.op('i32.sub', n, 2), 3)), 'middle');
-  const chains: Chains = {
+  const rows = new TridiagonalRows(
+    w,
+    w.keep('i32', 0),
+    w.keep('i32', w.op('i32.shl', w.op('i32.sub', n, 2), 3)),
+    'middle',
+  );
+  const chains: TridiagonalChains = {
     rows,
     carried: w.keep('v128', 0),
     x: shared(x),
@@ -151,7 +156,7 @@ function substitute(w: Writer, {first, second, shift, reciprocals, n, b, x}: Sub
   // the first would have one.
   const none = (): Push => w.pair(0);
   const next = shift === 0 ? rows.readNext({top: first, bottom: second}) : rows.read({top: first, bottom: second});
-  const begin: Chains = {
+  const begin: TridiagonalChains = {
     ...chains,
     factor: {one: none, top: none, two: () => [w.keep('v128', none()), w.keep('v128', next)]},
   };
@@ -191,7 +196,7 @@ function substitute(w: Writer, {first, second, shift, reciprocals, n, b, x}: Sub
   );
   w.set(y, w.op('f64.mul', eliminated, w.load(at(reciprocals))));
   w.store(at(x), y);
-  const back = new Rows(w, rows.top, rows.bottom, 'ends');
+  const back = new TridiagonalRows(w, rows.top, rows.bottom, 'ends');
   w.set(chains.carried, w.splat(y));
   outwards(w, n, middle, {
     ...chains,

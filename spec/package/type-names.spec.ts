@@ -1,0 +1,19 @@
+/** An exported type has a name of its own: who searches for a name finds one declaration. */
+import {expect} from 'chai';
+import {filesBelow, readText} from './sources.js';
+
+/** `Noise` is a public name of two entries; `Shape` is that of a tensor, and the public name of a body's. */
+const shared = new Set(['Noise', 'Shape']);
+
+const declaration = /^export (?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)/gm;
+
+describe('names of types', () => {
+  it('no exported type is declared in two files', () => {
+    const files = new Map<string, Set<string>>();
+    for (const file of ['lib', 'models', 'training'].flatMap(folder => filesBelow(folder, '.ts')))
+      for (const [, name] of readText(file).matchAll(declaration))
+        files.set(name, (files.get(name) ?? new Set()).add(file));
+    const twice = [...files].filter(([name, {size}]) => size > 1 && !shared.has(name));
+    expect(twice.map(([name, where]) => `${name}: ${[...where].join(', ')}`)).to.deep.equal([]);
+  });
+});
