@@ -70,7 +70,7 @@ export {segments, type Segment} from './train/segments.js';
 export {train} from './train/train.js';
 export {
   trainingStep,
-  type TrainingBatch,
+  type StepBatch,
   type StepModel,
   type StepState,
   type TrainingStep,

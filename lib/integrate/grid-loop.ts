@@ -20,7 +20,7 @@ import type {BackwardRecorder, BackwardPolicy} from './path.js';
 import type {ResumeState} from './run-state.js';
 import type {RunContext} from './run-context.js';
 import {contradiction, startRun} from './start.js';
-import {StepBatch} from './step-batch.js';
+import {StepSeries} from './step-batch.js';
 import {Stepper} from './stepper.js';
 import {ContactWatch} from './warnings.js';
 
@@ -40,7 +40,7 @@ export class GridLoop implements TimeLoop {
   private readonly companion: BackwardRecorder | undefined;
   private readonly stepper: Stepper;
   private readonly steps: GridStepper;
-  private batch: StepBatch | undefined;
+  private batch: StepSeries | undefined;
   private readonly contacts: ContactWatch;
   private readonly pace: CallBatcher;
   private readonly place = (): Float64Array => this.stepper.takeSnapshot();
@@ -104,7 +104,7 @@ export class GridLoop implements TimeLoop {
     const {stepper, prepared, grid, companion, saved, pace} = this;
     if (this.contacts.looks || prepared.redundancy.regularization > 0) return false;
     const known = companion === undefined ? Infinity : (companion.batchFrom?.(n) ?? 1);
-    this.batch ??= StepBatch.of(prepared, stepper);
+    this.batch ??= StepSeries.of(prepared, stepper);
     const {batch} = this;
     if (batch === undefined) return false;
     const most = Math.min(batch.maxSteps, grid.steps - n, known, pace.maxSteps);

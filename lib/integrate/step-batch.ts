@@ -16,7 +16,7 @@ import {recordedArrays} from './step-recorder.js';
 import type {Stepper} from './stepper.js';
 
 /** Steps in one call: (count, 1 to keep the states at the ends) → 0, or the status of a step that failed. */
-const batchRoutines = new RoutineCache<StepBatch, {readonly recorded: RecordedParts}>({
+const batchRoutines = new RoutineCache<StepSeries, {readonly recorded: RecordedParts}>({
   emit: (batch, host) => batch.emit(host),
   interpretedCalls: 0,
 });
@@ -30,7 +30,7 @@ interface BatchArrays {
   readonly recorded: readonly Float64Array[];
 }
 
-export class StepBatch {
+export class StepSeries {
   /** Steps that a call takes at most. */
   readonly maxSteps: number;
   /** t, h and what is recorded, step by step. */
@@ -39,12 +39,12 @@ export class StepBatch {
   /** The states at the ends of the last steps, one after another. */
   private readonly ends: Float64Array;
   private readonly grid: Grid;
-  private readonly routine: SharedRoutine<StepBatch>;
+  private readonly routine: SharedRoutine<StepSeries>;
 
   /**
    * undefined where steps are not all alike, programs are not compiled, or steps take so long that calls do not count.
    */
-  static of(prepared: RunContext, stepper: Stepper): StepBatch | undefined {
+  static of(prepared: RunContext, stepper: Stepper): StepSeries | undefined {
     const {batchable, recorder} = stepper;
     if (batchable === undefined || routinesOf(batchable) === undefined) return undefined;
     const [block, taken] = [batchable.optionalBuffer('block'), batchable.optionalBuffer('taken')];
@@ -54,7 +54,7 @@ export class StepBatch {
     const {size} = prepared.traced.state;
     const maxSteps = Math.min(stepsInBlock(width, size), Math.floor(block.length / (width + size)));
     if (maxSteps === 0) return undefined;
-    return new StepBatch(prepared, stepper, batchable, {block, taken, recorded}, width, maxSteps);
+    return new StepSeries(prepared, stepper, batchable, {block, taken, recorded}, width, maxSteps);
   }
 
   private constructor(
@@ -73,7 +73,7 @@ export class StepBatch {
     this.routine = batchRoutines.of(executable, {...stepper.settings, recorded: stepper.recorder.parts});
   }
 
-  emit(host: Host<StepBatch>): Routine {
+  emit(host: Host<StepSeries>): Routine {
     const {stepper, executable, arrays, rows, width, ends} = this;
     const stepperHost: Host<Stepper> = {
       get owner() {

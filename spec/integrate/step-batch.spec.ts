@@ -35,7 +35,7 @@ import {
   verlet,
 } from '../../lib/index.js';
 import {CallBatcher} from '../../lib/integrate/call-batcher.js';
-import {StepBatch} from '../../lib/integrate/step-batch.js';
+import {StepSeries} from '../../lib/integrate/step-batch.js';
 
 import {draw, stream} from '../simulate/numbers.js';
 import {coupled, stepByStep} from '../simulate/step-by-step.js';
@@ -47,7 +47,7 @@ const apart = stepByStep(wasm, 'step by step');
 /** Steps that were taken in calls, and pulled back in calls. */
 let [taken, pulled] = [0, 0];
 
-const [take, pull] = [StepBatch.prototype.take, PullBlocks.prototype.pull];
+const [take, pull] = [StepSeries.prototype.take, PullBlocks.prototype.pull];
 
 /** Springs k(d + c d³) along a row, driven: a tridiagonal Jacobian. */
 const row = (n: number, seed: number): MechanicalSystem =>
@@ -121,7 +121,7 @@ const savedAt = (saveAt: ReturnType<typeof saves.generate>['value'], dt: number)
 
 describe('integrate: several steps in one call', () => {
   before(() => {
-    StepBatch.prototype.take = function (...given) {
+    StepSeries.prototype.take = function (...given) {
       const count = take.apply(this, given);
       taken += count;
       return count;
@@ -132,7 +132,7 @@ describe('integrate: several steps in one call', () => {
     };
   });
   after(() => {
-    StepBatch.prototype.take = take;
+    StepSeries.prototype.take = take;
     PullBlocks.prototype.pull = pull;
   });
   beforeEach(() => void ([taken, pulled] = [0, 0]));

@@ -24,7 +24,7 @@ import {type Clip, checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
 import type {Random} from './random.js';
 import type {Schedule} from './schedules.js';
-import type {TrainingBatch, TrainingStep} from './training-step.js';
+import type {StepBatch, TrainingStep} from './training-step.js';
 import type {AnySystem} from '../../lib/internal.js';
 
 /** The second argument of a loss. */
@@ -61,7 +61,7 @@ export interface CompiledTraining<T, S extends AnySystem = never> extends Traini
    * The argument of the step for a batch of examples, at once and not as a promise: what is to be waited for belongs
    * into `data.get`. Noise belongs here, drawn from `random`.
    */
-  readonly batch: (examples: readonly T[], at: TrainingLossAt) => TrainingBatch<S>;
+  readonly batch: (examples: readonly T[], at: TrainingLossAt) => StepBatch<S>;
 }
 
 /** Examples in memory, or behind a function that fetches one: trajectories, segments of them, anything. */

@@ -37,7 +37,7 @@ import {type UpdateRule, isUpdateRule} from './update-rules.js';
 export type StepModel<S extends AnySystem> = Simulation<S> | PreparedBatch<S>;
 
 /** One run, or a list of any length, whose mean loss is used. */
-export type TrainingBatch<S extends AnySystem> = TrainingInputs<S> | readonly TrainingInputs<S>[];
+export type StepBatch<S extends AnySystem> = TrainingInputs<S> | readonly TrainingInputs<S>[];
 
 /** Options of `trainingStep`. */
 export interface TrainingStepOptions<S extends AnySystem, D = Params, E = Params> {
@@ -75,9 +75,9 @@ type Rule = Pick<UpdateRule, 'name' | 'hyperparameters'>;
 
 /** Takes a step and returns the loss before it. @throws as `valueAndGrad`; StiffgradError 'not-finite' */
 export interface TrainingStep<S extends AnySystem> {
-  (batch?: TrainingBatch<S>): number;
+  (batch?: StepBatch<S>): number;
   /** The loss without a step. */
-  loss(batch?: TrainingBatch<S>): number;
+  loss(batch?: StepBatch<S>): number;
   /** The trained variables; known after the first evaluation. */
   readonly variables: readonly tf.Variable[];
   readonly optimizer: Rule;
@@ -157,9 +157,9 @@ export function trainingStep<S extends AnySystem, D = Params, E = Params>(
   const options = given as TrainingStepOptions<S>;
   check(model, options);
   const machine = new Machine(model, options);
-  const step = (batch: TrainingBatch<S> = {}): number => machine.step(batch);
+  const step = (batch: StepBatch<S> = {}): number => machine.step(batch);
   return Object.defineProperties(step, {
-    loss: {value: (batch: TrainingBatch<S> = {}) => machine.loss(batch)},
+    loss: {value: (batch: StepBatch<S> = {}) => machine.loss(batch)},
     variables: {get: () => machine.variables},
     optimizer: {value: machine.optimizer},
     clip: {value: options.clip ?? {}},
@@ -215,7 +215,7 @@ class Machine<S extends AnySystem> {
     return this.vector?.variables ?? this.options.variables ?? [];
   }
 
-  step(batch: TrainingBatch<S>): number {
+  step(batch: StepBatch<S>): number {
     const members = this.begin(batch);
     const {schedule, steps = NaN} = this.options;
     const rate = schedule === undefined ? this.rate : requireRate(schedule({step: this.count, steps, epoch: 0}));
@@ -250,7 +250,7 @@ class Machine<S extends AnySystem> {
     this.rate = rate as number;
   }
 
-  loss(batch: TrainingBatch<S>): number {
+  loss(batch: StepBatch<S>): number {
     const members = this.begin(batch);
     return this.source.value(members, this.vector);
   }
@@ -352,7 +352,7 @@ class Machine<S extends AnySystem> {
   }
 
   /** At the first evaluation: which variables there are, and whether loss and encoder can be traced. */
-  private begin(batch: TrainingBatch<S>): readonly TrainingInputs<S>[] {
+  private begin(batch: StepBatch<S>): readonly TrainingInputs<S>[] {
     const members = isList(batch) ? batch : [batch];
     if (members.length === 0) throw new OptionError('bad-option', 'trainingStep: the batch is an empty list.');
     if (this.vector !== undefined) return members;
@@ -409,7 +409,7 @@ const sizeOf = (variables: readonly tf.Variable[]): number => variables.reduce((
 
 const isBatch = <S extends AnySystem>(model: StepModel<S>): model is PreparedBatch<S> => 'kind' in model;
 
-const isList = <S extends AnySystem>(batch: TrainingBatch<S>): batch is readonly TrainingInputs<S>[] =>
+const isList = <S extends AnySystem>(batch: StepBatch<S>): batch is readonly TrainingInputs<S>[] =>
   Array.isArray(batch);
 
 /** A state that JSON.stringify writes with lists: of typed arrays it would make objects. */
