@@ -8,6 +8,9 @@ export {
   implicitAdjoint,
   unrolledAdjoint,
   type Adjoint,
+  type AdjointMethod,
+  type StateRecorder,
+  type StepReplay,
 } from './integrate/adjoints/index.js';
 export {linalg} from './linalg/index.js';
 export {
@@ -56,6 +59,7 @@ export type {Cotangent, Initial, Pullback, SavedTangent, Tangent} from './simula
 export type {SimulationContents} from './simulate/contents.js';
 export {simulate, type Jvp, type Simulation, type Vjp} from './simulate/simulate.js';
 export {adaptive, constant, type AdaptiveOptions, type StepControl} from './integrate/control.js';
+export type {StepSizeController, StepSizeRule} from './integrate/history/step-size-rule.js';
 export type {RunState} from './integrate/run-state.js';
 export type {Status} from './integrate/counters.js';
 export type {SavedState} from './simulate/steps.js';

@@ -8,7 +8,7 @@ import type {Directions} from '../adjoint/directions.js';
 import type {Gradient, TransitionPull} from '../adjoint/gradient.js';
 import type {TransitionWatch} from '../adjoint/not-finite.js';
 import {StepRecord} from '../adjoint/record.js';
-import {firstPass, reverseAll} from '../adjoint/schedule.js';
+import {firstPass, reverseAll, type Recomputation} from '../adjoint/schedule.js';
 import type {BackwardTraversal, StepHistory, VisitTransition, VisitBatch} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
 import {sweepBack} from '../adjoint/sweep-back.js';
@@ -19,6 +19,7 @@ import {TimedPush} from '../adjoint/timed-push.js';
 import type {StepContext} from '../step/context.js';
 import type {StoragePolicy} from '../step/stored-for-backward.js';
 import {rowHeaderSize} from '../step/block-layout.js';
+import {CheckedReplay, type AdjointMethod, type StateRecorder} from './adjoints/method.js';
 import {recomputeGrid, recomputeHistory} from './recompute.js';
 import {noCounts} from './counters.js';
 import {restart} from './history/integrator.js';
@@ -96,6 +97,16 @@ export function recordSteps(memory: number, grid?: GridSteps): BackwardPolicy {
       );
     },
     begin: (prepared, _start, _saved, history) => new Checkpointer(prepared, memory, grid, history),
+  };
+}
+
+/** How a user's method keeps steps. @param grid how its steps are pulled back */
+export function recordByMethod(method: AdjointMethod, grid: GridSteps): BackwardPolicy {
+  return {
+    // Steps are taken again one by one, so that no record is kept whole.
+    storagePolicy: prepared => storagePolicyOf(prepared, grid, 0),
+    requireMemory: requireHistoryMemory,
+    begin: (prepared, _start, _saved, history) => new MethodRecorder(prepared, method, grid, history),
   };
 }
 
@@ -181,7 +192,7 @@ class Checkpointer implements BackwardRecorder {
       grid,
       prepared.storage,
       n,
-      record ?? {states, room},
+      record ?? binomial(states, room),
       history === undefined ? undefined : {history, end: state.slice()},
     );
   }
@@ -202,11 +213,62 @@ class Checkpointer implements BackwardRecorder {
   }
 }
 
+/** Asks a user's method which states to store, and how to go back. */
+class MethodRecorder implements BackwardRecorder {
+  readonly record = undefined;
+  readonly independentSteps = false;
+  /** The transition before which each snapshot was copied. */
+  private readonly places = new WeakMap<Float64Array, number>();
+  private readonly recorder: StateRecorder;
+
+  constructor(
+    private readonly prepared: RunContext,
+    private readonly method: AdjointMethod,
+    private readonly grid: GridSteps,
+    private readonly history: StepHistory | undefined,
+  ) {
+    this.recorder = method.begin(history === undefined ? {steps: prepared.options.grid.steps} : {});
+  }
+
+  reach(n: number, state: Float64Array, place = (): Float64Array => state.slice()): void {
+    this.recorder.before(n, () => {
+      const snapshot = place();
+      this.places.set(snapshot, n);
+      return snapshot;
+    });
+  }
+
+  finish(n: number, state: Float64Array): BackwardTape {
+    const {prepared, method, recorder, places, grid, history} = this;
+    const checkpoints: Checkpoints = {
+      states: new Map(),
+      room: 0,
+      reverse(count, again) {
+        const replay = new CheckedReplay(method.name, places, count, again);
+        recorder.reverse(count, replay);
+        replay.finish();
+        return replay.taken;
+      },
+    };
+    const timed = history === undefined ? undefined : {history, end: state.slice()};
+    return new KeptSteps(grid, prepared.storage, n, checkpoints, timed);
+  }
+}
+
 /** States at the beginnings of some transitions; `room` of them at most on the way back. */
 interface Checkpoints {
   readonly states: ReadonlyMap<number, Float64Array>;
   readonly room: number;
+  /** Goes back over transitions count − 1, …, 0, and returns how many were taken. */
+  reverse(count: number, again: Recomputation<Float64Array>): number;
 }
+
+/** Checkpoints from which the transitions between are taken again by the binomial schedule. */
+const binomial = (states: ReadonlyMap<number, Float64Array>, room: number): Checkpoints => ({
+  states,
+  room,
+  reverse: (count, again) => reverseAll(states, count, room, again),
+});
 
 /** Transitions whole, or checkpoints. */
 class KeptSteps implements BackwardTape {
@@ -260,7 +322,8 @@ class KeptSteps implements BackwardTape {
 
   serialize(): SerializedTape {
     const {kept, keeps} = this;
-    return kept instanceof StepRecord ? {storage: keeps, record: kept.serialize()} : {storage: keeps, ...kept};
+    if (kept instanceof StepRecord) return {storage: keeps, record: kept.serialize()};
+    return {storage: keeps, states: kept.states, capacity: kept.room};
   }
 
   private backwards(prepared: RunContext, visit: VisitTransition, together?: VisitBatch): number {
@@ -298,7 +361,7 @@ class KeptSteps implements BackwardTape {
     };
   }
 
-  private takeAgain(prepared: RunContext, {states, room}: Checkpoints, visit: VisitTransition): number {
+  private takeAgain(prepared: RunContext, checkpoints: Checkpoints, visit: VisitTransition): number {
     const {grid, timed, count} = this;
     const run =
       timed === undefined
@@ -306,7 +369,7 @@ class KeptSteps implements BackwardTape {
         : recomputeHistory(prepared, timed.history);
     const {state} = run;
     const piece = newRecord(prepared, 1);
-    return reverseAll(states, count, room, {
+    return checkpoints.reverse(count, {
       restore: kept => run.restore(kept),
       keep: () => run.takeSnapshot(),
       take: n => run.take(n, undefined),
@@ -331,7 +394,7 @@ export function deserializeTape(
     grid,
     storage,
     completed,
-    record === undefined ? {states, room: capacity} : StepRecord.deserialize(record),
+    record === undefined ? binomial(states, capacity) : StepRecord.deserialize(record),
     undefined,
   );
 }

@@ -19,6 +19,8 @@ import {sameShape, sizeOf} from '../graph/node.js';
 import type {UserBlock} from '../system/equations.js';
 import type {Numeric} from '../system/numeric.js';
 import {isNumeric, readNumeric} from '../system/numeric.js';
+import {pidController, type ControllerShares, type PidSettings} from './history/pid-controller.js';
+import type {StepSizeController} from './history/step-size-rule.js';
 
 /** Options of `adaptive`. */
 export interface AdaptiveOptions {
@@ -49,24 +51,16 @@ export interface AdaptiveOptions {
   /**
    * How errors set the next length, as shares P, I and D: for errors e, e₋, e₌ of the last steps over the one aimed at,
    * and an estimate of order k, the factor is e^(−(P+I+D)/k) e₋^((P+2D)/k) e₌^(−D/k) (Söderlind 2002). Default
-   * {proportional: 0.4, integral: 0.3} (Gustafsson 1991); {integral: 1} is the classical controller.
+   * {proportional: 0.4, integral: 0.3} (Gustafsson 1991); {integral: 1} is the classical controller. Or a
+   * `StepSizeController` of one's own, which then has the factors `safety`, `growth` and `shrinking` too.
    */
-  readonly controller?: ControllerShares;
+  readonly controller?: ControllerShares | StepSizeController;
   /**
    * The norm of the error: from its components over their tolerances, flat, in the order of the state's blocks, to one
    * number, which a step may have up to 1. Default: their root mean square.
    * @example norm: shares => Math.max(...shares.map(Math.abs))
    */
   readonly norm?: (shares: Float64Array) => number;
-}
-
-/** Gains of a PID controller of step lengths. */
-export interface ControllerShares {
-  /** Default 0. */
-  readonly proportional?: number;
-  readonly integral: number;
-  /** Default 0. */
-  readonly derivative?: number;
 }
 
 /** Made by `constant` or `adaptive`. */
@@ -89,19 +83,23 @@ export interface ControlSettings {
   readonly first?: number | 'auto';
   readonly min: number;
   readonly max: number;
-  readonly safety: number;
-  readonly growth: number;
-  readonly shrinking: number;
-  readonly controller: Required<ControllerShares>;
+  readonly controller: StepSizeController;
   readonly norm?: AdaptiveOptions['norm'];
 }
 
 /** Growth and shrinking as of Hairer & Wanner's codes; the shares of Gustafsson's PI. */
-const usual = {growth: 5, shrinking: 0.2, controller: {proportional: 0.4, integral: 0.3, derivative: 0}} as const;
+const usual = {
+  safety: 0.9,
+  growth: 5,
+  shrinking: 0.2,
+  shares: {proportional: 0.4, integral: 0.3, derivative: 0},
+} as const;
+
+const usualController = pidController(usual);
 
 /** Steps of dt (the default). */
 export function constant(): ConstantControl {
-  return {kind: 'constant', rtol: 0, atol: 0, min: 0, max: Infinity, safety: 1, ...usual};
+  return {kind: 'constant', rtol: 0, atol: 0, min: 0, max: Infinity, controller: usualController};
 }
 
 /**
@@ -145,8 +143,8 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
     'adaptive',
     'bad-control',
   );
-  const {rtol = 1e-6, atol = 1e-9, first, min = 0, max = Infinity, safety = 0.9} = options;
-  const {growth = usual.growth, shrinking = usual.shrinking} = options;
+  const {rtol = 1e-6, atol = 1e-9, first, min = 0, max = Infinity} = options;
+  const {safety = usual.safety, growth = usual.growth, shrinking = usual.shrinking} = options;
   const check = (name: string, value: number, good: boolean, what: string): void => {
     if (!good)
       throw new OptionError('bad-control', `adaptive: ${name} must be ${what}, not ${shown(value)}.`, {[name]: value});
@@ -172,8 +170,22 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
   check('safety', safety, safety > 0 && safety <= 1, 'a number in (0, 1]');
   check('growth', growth, growth > 1, 'a number above 1');
   check('shrinking', shrinking, shrinking < 1, 'a number in (0, 1)');
-  const controller = options.controller === undefined ? usual.controller : readShares(options.controller);
-  return {kind: 'adaptive', rtol, atol, first, min, max, safety, growth, shrinking, controller, norm: options.norm};
+  const controller = readController(options, {safety, growth, shrinking});
+  return {kind: 'adaptive', rtol, atol, first, min, max, controller, norm: options.norm};
+}
+
+function readController(options: AdaptiveOptions, factors: Omit<PidSettings, 'shares'>): StepSizeController {
+  const {controller = usual.shares} = options;
+  if (!('begin' in controller)) return pidController({...factors, shares: readShares(controller)});
+  requireValue(controller.begin, callable, 'adaptive: controller: begin', 'bad-control', 'begin');
+  for (const name of ['safety', 'growth', 'shrinking'] as const)
+    if (options[name] !== undefined)
+      throw new OptionError(
+        'bad-control',
+        `adaptive: ${name} is for the controller by shares: a controller of your own has its own; omit ${name}.`,
+        {[name]: options[name]},
+      );
+  return controller;
 }
 
 function readShares(given: ControllerShares): Required<ControllerShares> {

@@ -10,7 +10,6 @@ import {sameShape, sizeOf} from '../graph/node.js';
 import type {TimeDirection} from '../step/time-direction.js';
 import {toUserTime} from '../step/time-direction.js';
 import type {TracedStep} from '../step/traced-step.js';
-import type {ControllerState} from './history/pid-controller.js';
 
 /** Version of the format; a state of another version is refused. */
 const version = 1;
@@ -56,6 +55,18 @@ export interface NewtonWarmStart<N = Float64Array> {
   readonly h?: number;
   /** The matrix that the next step may start with. */
   readonly matrix?: N;
+}
+
+/** What the choice of the next step's length knows of the steps before. */
+export interface ControllerState {
+  /** The next length. */
+  readonly next: number;
+  /** Present at a start, and after an event: no step before says anything of the next one. */
+  readonly first?: true;
+  /** What the controller keeps (see `StepSizeRule.snapshot`). */
+  readonly memory?: {readonly [name: string]: number};
+  /** Ends of rejected steps of an sde that later steps must meet, descending. */
+  readonly refused?: readonly number[];
 }
 
 /** Step `step` of the grid t0 + n·dt. */
@@ -160,7 +171,6 @@ type Check = (value: unknown) => boolean;
 const isNumber: Check = value => typeof value === 'number' && Number.isFinite(value);
 const isPositive: Check = value => typeof value === 'number' && value > 0 && value < Infinity;
 const isCount: Check = value => Number.isSafeInteger(value) && (value as number) >= 0;
-const isBoolean: Check = value => typeof value === 'boolean';
 const isText: Check = value => typeof value === 'string';
 const listOf =
   (check: Check): Check =>
@@ -194,9 +204,8 @@ const parts: Readonly<Record<keyof RunState, Check>> = {
   pace: optional(
     record({
       next: isPositive,
-      lastError: optional(isPositive),
-      olderError: optional(isPositive),
-      rejected: isBoolean,
+      first: optional(value => value === true),
+      memory: optional(value => isObject(value) && Object.values(value).every(isNumber)),
       refused: optional(listOf(isNumber)),
     }),
   ),

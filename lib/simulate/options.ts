@@ -15,7 +15,8 @@ import type {Inputs} from '../system/inputs.js';
 import type {Bivariant, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {RunState} from '../integrate/run-state.js';
 import {readResumeState} from '../integrate/run-state.js';
-import type {Adjoint, AdjointMethod} from '../integrate/adjoints/index.js';
+import type {Adjoint, AdjointFactory} from '../integrate/adjoints/index.js';
+import {customAdjoint, isAdjointMethod} from '../integrate/adjoints/index.js';
 import {implicitAdjoint} from '../integrate/adjoints/index.js';
 import type {AdaptiveControl, StepControl} from '../integrate/control.js';
 import {readControl} from '../integrate/control.js';
@@ -149,7 +150,7 @@ export type IntegrationOptions = Pick<
 
 export interface RunOptions extends ExecutionOptions, Pick<ConstraintOptions, 'stabilization'> {
   readonly scheme: Scheme;
-  readonly adjoint: AdjointMethod;
+  readonly adjoint: AdjointFactory;
   readonly params: NumericParams;
   readonly events: readonly Event[];
   readonly engine: EngineName | Engine;
@@ -284,14 +285,15 @@ function readNewton(given: Newton): Newton {
   return given;
 }
 
-function readAdjoint(adjoint: Adjoint): AdjointMethod {
-  if (!isMethod(adjoint))
-    throw new OptionError(
-      'bad-adjoint',
-      'adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), '
-        + `not ${shown(adjoint)}.`,
-    );
-  return adjoint;
+function readAdjoint(adjoint: Adjoint): AdjointFactory {
+  if (isFactory(adjoint)) return adjoint;
+  if (isAdjointMethod(adjoint)) return customAdjoint(adjoint);
+  throw new OptionError(
+    'bad-adjoint',
+    'adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), '
+      + `or an AdjointMethod, not ${shown(adjoint)}.`,
+  );
 }
 
-const isMethod = (given: Partial<AdjointMethod> | null): given is AdjointMethod => typeof given?.prepare === 'function';
+const isFactory = (given: Partial<AdjointFactory> | null): given is AdjointFactory =>
+  typeof given?.prepare === 'function';

@@ -1,5 +1,5 @@
 /**
- * Six extensions of docs/extending.md are at most twenty lines, without blank lines and comments. What they do is checked
+ * Eight extensions of docs/extending.md are at most twenty lines, without blank lines and comments. What they do is checked
  * where the documents are run (spec/package/snippets.slow.spec.ts).
  */
 import {expect} from 'chai';
@@ -9,6 +9,8 @@ import {readText} from '../package/sources.js';
 const definitions: {readonly [heading: string]: readonly [first: RegExp, last: RegExp]} = {
   Constraints: [/^const moved = /, /^\}\);$/],
   'A linear solver': [/^const rowScaled/, /^\};$/],
+  'A step size controller': [/^const pi\b/, /^\};$/],
+  'An adjoint': [/^const everyTenth/, /^\};$/],
   'A kind of constraint': [/^const dullEdge/, /^\}\);$/],
   'A primitive': [/^const lambertW/, /^\}\);$/],
   'A model': [/^function duffing/, /^\}$/],

@@ -13,10 +13,11 @@ import type {DeferredCall, MemoryArena} from '../run-call.js';
 import type {ExecutionOptions, RunContext} from '../run-context.js';
 
 /**
- * How gradients are computed; made by `implicitAdjoint`, `unrolledAdjoint`, `backsolveAdjoint` or `forwardSensitivity`.
+ * How gradients are computed; made by `implicitAdjoint`, `unrolledAdjoint`, `backsolveAdjoint` or `forwardSensitivity`,
+ * or an `AdjointMethod` of one's own.
  */
 export interface Adjoint {
-  /** The function that made it. */
+  /** The function that made it, or the method's own name. */
   readonly name: string;
 }
 
@@ -37,8 +38,8 @@ export interface TracedRequest extends RunRequest {
   readonly initialValues: Float64Array;
 }
 
-/** What an adjoint has to say of the runs it is asked for. */
-export interface AdjointMethod extends Adjoint {
+/** Makes the adjoint of a prepared simulation. */
+export interface AdjointFactory extends Adjoint {
   /** Products with Hessians go back by this adjoint, within so many bytes. */
   readonly secondOrder?: {readonly memory: number};
   /** @throws OptionError 'bad-adjoint' where runs of this kind have no such gradient */

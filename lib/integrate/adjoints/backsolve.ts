@@ -24,7 +24,7 @@ import {run} from '../run.js';
 import type {RunContext} from '../run-context.js';
 import {requireInverse} from '../algebraic.js';
 import {backsolveWarning} from '../warnings.js';
-import type {Adjoint, AdjointMethod, TracedRequest, PreparedAdjoint} from './adjoint.js';
+import type {Adjoint, AdjointFactory, TracedRequest, PreparedAdjoint} from './adjoint.js';
 
 /** A state that comes back a tenth of its size away has one digit left, and the gradient made with it no more. */
 const defaultDrift = 0.1;
@@ -44,7 +44,7 @@ const defaultDrift = 0.1;
 export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoint {
   refuseUnknownOptions(options, {drift: positiveOrInfinite}, 'backsolveAdjoint', 'bad-adjoint');
   const {drift = defaultDrift} = options;
-  const method: AdjointMethod = {
+  const method: AdjointFactory = {
     name: 'backsolveAdjoint',
     check: ({system, options: {scheme, events}}) => checkBacksolve(system, scheme, events.length),
     prepare(asked) {

@@ -16,7 +16,7 @@ import {bytesPerNumber, fewerSaved, requireMemory} from '../memory.js';
 import type {BackwardRecorder, BackwardTape} from '../path.js';
 import {run} from '../run.js';
 import type {RunContext} from '../run-context.js';
-import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
+import type {Adjoint, AdjointFactory, PreparedAdjoint} from './adjoint.js';
 
 /**
  * Tangents computed along with the simulation, one for each number of the initial state, the params and
@@ -41,7 +41,7 @@ export const forward: PreparedAdjoint = {
   },
 };
 
-const method: AdjointMethod = {name, prepare: () => forward};
+const method: AdjointFactory = {name, prepare: () => forward};
 
 function requireTangentMemory(prepared: RunContext): void {
   requireHistoryMemory(prepared);

@@ -6,7 +6,7 @@ import {recordSteps, deserializeTape} from '../checkpointer.js';
 import {gridCall} from '../grid-call.js';
 import {adaptiveCall} from '../history/adaptive-call.js';
 import {run} from '../run.js';
-import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
+import type {Adjoint, AdjointFactory, PreparedAdjoint} from './adjoint.js';
 
 /** 1 GiB: a quarter of what Node gives a process by default, and more than most browsers' pages may take. */
 const defaultMemory = 2 ** 30;
@@ -43,17 +43,18 @@ const mostInOneCall = 2 ** 28;
 export function implicitAdjoint(options: {readonly memory?: number} = {}): Adjoint {
   refuseUnknownOptions(options, {memory: positiveOrInfinite}, 'implicitAdjoint', 'bad-adjoint');
   const {memory = defaultMemory} = options;
-  const method: AdjointMethod = {name, secondOrder: {memory}, prepare: () => implicit(memory)};
+  const method: AdjointFactory = {name, secondOrder: {memory}, prepare: () => implicit(memory)};
   return method;
 }
 
 const name = 'implicitAdjoint';
 
-const steps: GridSteps = {storesReduced: () => true, iterations: false, pull: implicitGridPull};
+/** How steps are recorded and pulled back by the implicit function. */
+export const implicitSteps: GridSteps = {storesReduced: () => true, iterations: false, pull: implicitGridPull};
 
 export function implicit(memory: number): PreparedAdjoint {
   return {
-    run: prepared => run(prepared, recordSteps(memory, steps)),
+    run: prepared => run(prepared, recordSteps(memory, implicitSteps)),
     inOneCall(prepared, room) {
       const most = Math.min(memory, mostInOneCall);
       return prepared.options.plan === undefined ? gridCall(prepared, room, most) : adaptiveCall(prepared, room, most);
@@ -61,7 +62,7 @@ export function implicit(memory: number): PreparedAdjoint {
     threads: {
       plain: {name, memory},
       paysOff: true,
-      deserializeTape: (plain, completed) => deserializeTape(plain, steps, completed),
+      deserializeTape: (plain, completed) => deserializeTape(plain, implicitSteps, completed),
     },
     sharedAmong: runs => implicit(memory / runs),
   };

@@ -5,7 +5,7 @@ import {OptionError} from '../../errors.js';
 import type {GridSteps} from '../checkpointer.js';
 import {recordSteps, deserializeTape} from '../checkpointer.js';
 import {run} from '../run.js';
-import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
+import type {Adjoint, AdjointFactory, PreparedAdjoint} from './adjoint.js';
 
 /** An explicit step has no iterations. */
 const steps: GridSteps = {
@@ -26,7 +26,7 @@ export const unrolled: PreparedAdjoint = {
   },
 };
 
-const method: AdjointMethod = {
+const method: AdjointFactory = {
   name,
   check({options: {plan, newton}}) {
     if (plan !== undefined)

@@ -1,8 +1,9 @@
 /**
- * The length of the next step from the errors of the last ones: a PI controller (Gustafsson 1991; Hairer &
- * Wanner, Solving ODEs II, §IV.2 and §IV.8).
+ * The length of the next step from the errors of the last ones: a PID controller (Gustafsson 1991; Hairer & Wanner,
+ * Solving ODEs II, §IV.2 and §IV.8; Söderlind 2002).
  */
-import type {StepControl} from '../control.js';
+import {OptionError} from '../../errors.js';
+import type {StepSizeController, StepSizeRule} from './step-size-rule.js';
 
 const {pow} = Math;
 
@@ -17,37 +18,51 @@ const minGrowth = 1.2;
 /** A failed Newton iteration says nothing of how much shorter the step should be: half (Hairer & Wanner, §IV.8). */
 const failureFactor = 0.5;
 
-/** The length of the next step, from the errors of the last ones. */
-export class PidController {
+/** Gains of a PID controller of step lengths. */
+export interface ControllerShares {
+  /** Default 0. */
+  readonly proportional?: number;
+  readonly integral: number;
+  /** Default 0. */
+  readonly derivative?: number;
+}
+
+/** See `AdaptiveOptions`. */
+export interface PidSettings {
+  readonly safety: number;
+  readonly growth: number;
+  readonly shrinking: number;
+  readonly shares: Required<ControllerShares>;
+}
+
+export const pidController = (settings: PidSettings): StepSizeController => ({
+  begin: ({power, isImplicit}) => new PidRule(settings, power, isImplicit),
+});
+
+class PidRule implements StepSizeRule {
   private lastError: number | undefined;
   private olderError: number | undefined;
   private rejected = false;
   /** σ, see accept. */
   private readonly aimed: number;
 
-  /**
-   * @param power the power of h that the error estimate falls with
-   * @param implicit growth that is too small is left out
-   */
   constructor(
-    private readonly control: StepControl,
+    private readonly settings: PidSettings,
     private readonly power: number,
-    private readonly implicit: boolean,
-    public next: number,
+    private readonly isImplicit: boolean,
   ) {
-    this.aimed = control.safety ** power;
+    this.aimed = settings.safety ** power;
   }
 
-  /** After a step of length h with this error, as a share of the tolerance. */
-  accept(h: number, error: number): void {
+  accept(h: number, error: number): number {
     const {
       aimed,
       power,
       lastError,
       olderError,
-      control: {growth, shrinking},
+      settings: {growth, shrinking},
     } = this;
-    const {proportional, integral, derivative} = this.control.controller;
+    const {proportional, integral, derivative} = this.settings.shares;
     const e = Math.max(error, minError);
     // A PID controller, (σ/e)^(I/k) (e₋/e)^(P/k) (e₋²/(e e₌))^(D/k), keeps e at σ = safetyᵏ; without a last step the
     // integral part alone.
@@ -62,60 +77,49 @@ export class PidController {
             : pow((lastError / e) * (lastError / olderError), derivative / power));
     // After a rejection a step may not grow at once (Hairer, Nørsett & Wanner, Solving ODEs I, §II.4).
     const bounded = Math.min(Math.max(factor, shrinking), this.rejected ? 1 : growth);
-    const worthwhile = this.implicit && bounded >= 1 && bounded < minGrowth ? 1 : bounded;
+    const worthwhile = this.isImplicit && bounded >= 1 && bounded < minGrowth ? 1 : bounded;
     if (derivative !== 0) this.olderError = lastError;
     this.lastError = e;
     this.rejected = false;
-    this.next = this.limit(h * worthwhile);
+    return h * worthwhile;
   }
 
-  /** After a step of length h whose error was too large, or that failed (Infinity). */
-  reject(h: number, error: number): void {
+  reject(h: number, error: number): number {
     const {
-      control: {safety, shrinking},
+      settings: {safety, shrinking},
       power,
     } = this;
     this.rejected = true;
-    this.next = this.limit(
-      Number.isFinite(error)
-        ? h * Math.max(shrinking, Math.min(safety, safety * pow(error, -1 / power)))
-        : h * failureFactor,
-    );
+    return Number.isFinite(error)
+      ? h * Math.max(shrinking, Math.min(safety, safety * pow(error, -1 / power)))
+      : h * failureFactor;
   }
 
-  /** Forgets the errors of the steps before: the motion goes on from another state. */
   restart(): void {
     this.lastError = undefined;
     this.olderError = undefined;
     this.rejected = false;
   }
 
-  /** What a resumed run needs to go on alike. */
-  get state(): ControllerState {
-    const {next, lastError, olderError, rejected} = this;
-    return olderError === undefined ? {next, lastError, rejected} : {next, lastError, olderError, rejected};
+  snapshot(): {[name: string]: number} {
+    const {lastError, olderError, rejected} = this;
+    return {
+      rejected: Number(rejected),
+      ...(lastError === undefined ? {} : {lastError}),
+      ...(olderError === undefined ? {} : {olderError}),
+    };
   }
 
-  set state({next, lastError, olderError, rejected}: ControllerState) {
-    this.next = next;
+  restore({lastError, olderError, rejected}: {readonly [name: string]: number | undefined}): void {
+    for (const error of [lastError, olderError])
+      if (error !== undefined && !(error > 0))
+        throw new OptionError(
+          'bad-initial',
+          'The saved state is damaged: its pace is not what a run leaves. Pass it complete, as state() returns it.',
+          {error},
+        );
     this.lastError = lastError;
     this.olderError = olderError;
-    this.rejected = rejected;
+    this.rejected = rejected === 1;
   }
-
-  private limit(h: number): number {
-    return Math.min(h, this.control.max);
-  }
-}
-
-/** What the choice of the next step's length knows of the steps before. */
-export interface ControllerState {
-  readonly next: number;
-  /** None at a start, and after an event. */
-  readonly lastError?: number;
-  /** The error before `lastError`, if the controller has a derivative part. */
-  readonly olderError?: number;
-  readonly rejected: boolean;
-  /** Ends of rejected steps of an sde that later steps must meet, descending. */
-  readonly refused?: readonly number[];
 }

@@ -1,11 +1,13 @@
 /** The next step of a run: along the grid, or as long as its error allows. */
+import {shown} from '../../checks.js';
+import {OptionError} from '../../errors.js';
 import type {Failure} from '../counters.js';
 import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
-import type {ResumeState} from '../run-state.js';
+import type {ControllerState, ResumeState} from '../run-state.js';
 import type {RunContext} from '../run-context.js';
 import type {StepControl} from '../control.js';
-import {PidController} from './pid-controller.js';
+import type {StepSizeRule} from './step-size-rule.js';
 
 /** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5). */
 const maxStretch = 1.01;
@@ -153,7 +155,10 @@ const minRelativeStep = Number.EPSILON ** 2;
 const pathResolution = 2 ** -36;
 
 export class AdaptiveController implements RunController {
-  private readonly pid: PidController;
+  private readonly rule: StepSizeRule;
+  /** See `RunController.length` and `first`. */
+  length: number;
+  first = true;
   /** With `revisits`: ends of refused steps after the present time, descending. */
   private rejectedEnds: readonly number[] = [];
   /** The end of the step last proposed. */
@@ -164,9 +169,9 @@ export class AdaptiveController implements RunController {
   private readonly minStep: number;
 
   constructor(
-    control: StepControl,
+    private readonly control: StepControl,
     power: number,
-    implicit: boolean,
+    isImplicit: boolean,
     first: number,
     private readonly end: number | undefined,
     private readonly most: number,
@@ -174,31 +179,29 @@ export class AdaptiveController implements RunController {
     /** See `Plan.revisits`. */
     private readonly revisits = false,
   ) {
-    this.pid = new PidController(control, power, implicit, first);
+    this.rule = control.controller.begin({power, isImplicit});
+    this.length = first;
     this.minStep = Math.max(control.min, minRelativeStep * first);
   }
 
-  get length(): number {
-    return this.pid.next;
-  }
-
-  get first(): boolean {
-    return this.pid.state.lastError === undefined;
-  }
-
   snapshot(): Pick<ResumeState, 'pace'> {
-    const {
-      rejectedEnds,
-      pid: {state},
-    } = this;
-    return {pace: rejectedEnds.length === 0 ? state : {...state, refused: rejectedEnds}};
+    const {rejectedEnds, length, first, rule} = this;
+    const pace: ControllerState = {
+      next: length,
+      first: first ? true : undefined,
+      memory: rule.snapshot?.(),
+      refused: rejectedEnds.length === 0 ? undefined : rejectedEnds,
+    };
+    return {pace};
   }
 
   restore({pace}: Pick<ResumeState, 'pace'>): void {
     if (pace === undefined) return;
-    const {refused = [], ...state} = pace;
-    this.pid.state = state;
+    const {next, first = false, memory = {}, refused = []} = pace;
+    this.length = next;
+    this.first = first;
     this.rejectedEnds = refused;
+    this.rule.restore?.(memory);
   }
 
   done(t: number): boolean {
@@ -210,9 +213,7 @@ export class AdaptiveController implements RunController {
   }
 
   propose(t: number): Proposal | undefined {
-    const {
-      pid: {next},
-    } = this;
+    const {length: next} = this;
     const end = this.stopAfter(t);
     const left = end - t;
     const {revisits} = this;
@@ -240,19 +241,23 @@ export class AdaptiveController implements RunController {
   }
 
   accept(h: number, error: number): boolean {
-    this.pid.accept(h, error);
+    const next = this.rule.accept(h, error);
+    if (!(next > 0)) throw badLength('accept', 'a positive length', next);
+    this.length = Math.min(next, this.control.max);
+    this.first = false;
     this.taken++;
     return true;
   }
 
   interrupt(): boolean {
-    this.pid.restart();
+    this.restart();
     this.taken++;
     return true;
   }
 
   restart(): void {
-    this.pid.restart();
+    this.rule.restart?.();
+    this.first = true;
   }
 
   /**
@@ -262,6 +267,11 @@ export class AdaptiveController implements RunController {
   reject(_t: number, h: number, error: number): undefined {
     const {revisits, rejectedEnds, proposed} = this;
     if (revisits && rejectedEnds.at(-1) !== proposed) this.rejectedEnds = [...rejectedEnds, proposed];
-    this.pid.reject(h, revisits ? Infinity : error);
+    const next = this.rule.reject(h, error);
+    if (!(next > 0 && next < h)) throw badLength('reject', `a positive length below ${h}`, next);
+    this.length = Math.min(revisits ? h / 2 : next, this.control.max);
   }
 }
+
+const badLength = (method: 'accept' | 'reject', expected: string, given: unknown): OptionError =>
+  new OptionError('bad-control', `adaptive: the controller's ${method} must return ${expected}, not ${shown(given)}.`);

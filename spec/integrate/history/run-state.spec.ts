@@ -136,9 +136,10 @@ describe("a saved state that is damaged or another's", () => {
     refused({...onGrid, grid: {...onGrid.grid, dt: 0}}, /its grid is not/);
     for (const pace of [
       {},
-      {next: -1, rejected: false},
-      {next: 'x', rejected: false},
-      {next: 1, rejected: false, lastError: null},
+      {next: -1, memory: {rejected: 0}},
+      {next: 'x', memory: {rejected: 0}},
+      {next: 1, memory: {rejected: 0, lastError: null}},
+      {next: 1, memory: {rejected: 0, lastError: -1}},
     ])
       refused(...withPart('pace', pace));
     for (const memory of [

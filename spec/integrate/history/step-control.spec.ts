@@ -1,9 +1,19 @@
 /** The choice of step lengths: the first one by Hairer, Nørsett & Wanner's algorithm, the others by controllers written out. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {AdaptiveOptions, Scheme} from '../../../lib/index.js';
-import {adaptive, bdf2, kvaerno3, mechanics, ode, OptionError, simulate, trapezoid, tsit5} from '../../../lib/index.js';
-import {PidController} from '../../../lib/integrate/history/pid-controller.js';
+import type {AdaptiveOptions, Scheme, StepSizeController, StepSizeRule} from '../../../lib/index.js';
+import {
+  adaptive,
+  bdf2,
+  event,
+  kvaerno3,
+  mechanics,
+  ode,
+  OptionError,
+  simulate,
+  trapezoid,
+  tsit5,
+} from '../../../lib/index.js';
 
 const decay = ode(({y}) => tf.mul(y, -2));
 const timesOf = (options: AdaptiveOptions, scheme: Scheme = tsit5(), dt = 0.3): Float64Array => {
@@ -71,7 +81,7 @@ describe('controllers', () => {
       safety: 0.9,
     });
     const k = 5;
-    const lengths = new PidController(control, k, false, 1);
+    const lengths = control.controller.begin({power: k, isImplicit: false});
     const sigma = 0.9 ** k;
     const errors = [0.3, 0.1, 0.25, 0.02].map(e => e / sigma);
     const scaled = [0.3, 0.1, 0.25, 0.02];
@@ -79,8 +89,7 @@ describe('controllers', () => {
     lengths.accept(1, scaled[0]);
     lengths.accept(1, scaled[1]);
     for (const n of [2, 3]) {
-      lengths.accept(1, scaled[n]);
-      expect(lengths.next).to.be.closeTo(
+      expect(lengths.accept(1, scaled[n])).to.be.closeTo(
         errors[n] ** (-(proportional + integral + derivative) / k)
           * errors[n - 1] ** ((proportional + 2 * derivative) / k)
           * errors[n - 2] ** (-derivative / k),
@@ -114,6 +123,65 @@ describe('controllers', () => {
     });
     expect([...rest.values('y').slice(2)]).to.deep.equal([...whole.values('y').slice(2)]);
     for (const path of [whole, half, rest]) path.dispose();
+  });
+
+  it("of one's own choose the lengths, shortened to the end and to max", () => {
+    const even: StepSizeController = {begin: () => ({accept: () => 0.3, reject: h => h / 2})};
+    const options = {controller: even, rtol: 1e-3};
+    expect([...timesOf({...options, max: 0.25})].slice(0, 4)).to.deep.equal([0, 0.25, 0.5, 0.75]);
+    const ends = timesOf(options);
+    expect(ends[1]).to.equal(0.3);
+    expect(ends.at(-1)).to.equal(2);
+  });
+
+  it("of one's own see errors, rejections and events, and go on from a saved state to the same bits", () => {
+    const told: string[] = [];
+    const pi: StepSizeController = {
+      begin({power, isImplicit}) {
+        told.push(`begin ${power} ${isImplicit}`);
+        let last = 1;
+        return {
+          accept(h, error) {
+            const factor = 0.9 * error ** (-0.7 / power) * last ** (0.4 / power);
+            last = error;
+            return h * Math.min(4, factor);
+          },
+          reject(h, error) {
+            told.push(error > 1 ? 'rejected' : 'wrong');
+            return h / 2;
+          },
+          restart: () => void told.push('restarted'),
+          snapshot: () => ({last}),
+          restore: ({last: error = 1}) => void (last = error),
+        };
+      },
+    };
+    const start = {y: 1} as const;
+    const options = {scheme: tsit5(), dt: 0.9, control: adaptive({rtol: 1e-8, controller: pi})};
+    const whole = simulate(decay, start, {...options, steps: 8, saveAt: 'end'});
+    const half = simulate(decay, start, {...options, steps: 4, saveAt: 'end'});
+    const left = JSON.parse(JSON.stringify(half.state())) as ReturnType<typeof half.state>;
+    const rest = simulate(decay, left, {...options, steps: 4, saveAt: 'end'});
+    expect([...rest.values('y')].at(-1)).to.equal([...whole.values('y')].at(-1));
+    expect(new Set(told)).to.deep.equal(new Set(['begin 5 false', 'rejected']));
+    const bounce = event({when: ({y}) => tf.sub(y, 0.5), then: ({y}) => ({y: tf.mul(y, 0.9)})});
+    simulate(decay, start, {...options, t1: 1, saveAt: 'end', events: [bounce]}).dispose();
+    expect(told).to.include('restarted');
+    for (const path of [whole, half, rest]) path.dispose();
+  });
+
+  it("of one's own are refused where a length is none, or a factor is set beside them", () => {
+    const of = (rule: Partial<StepSizeRule>): StepSizeController => ({
+      begin: () => ({accept: h => h, reject: h => h / 2, ...rule}),
+    });
+    for (const [rule, message] of [
+      [{accept: () => NaN}, 'accept must return a positive length, not NaN'],
+      [{accept: () => 0}, 'accept must return a positive length, not 0'],
+      [{reject: (h: number) => h}, 'reject must return a positive length below'],
+    ] as const)
+      expect(() => timesOf({controller: of(rule), rtol: 1e-12})).to.throw(OptionError, message);
+    expect(() => adaptive({controller: of({}), safety: 0.5})).to.throw(OptionError, 'omit safety');
+    expect(() => adaptive({controller: {begin: 1} as unknown as StepSizeController})).to.throw(OptionError, 'begin');
   });
 
   it('refuse what is none', () => {
