@@ -2,8 +2,11 @@
 import {expect} from 'chai';
 import {filesBelow, readText} from './sources.js';
 
-/** `Noise` is a public name of two entries; `Shape` is that of a tensor, and the public name of a body's. */
-const shared = new Set(['Noise', 'Shape']);
+/**
+ * Public names that another entry or the inside has too: `Noise` of an sde and of measurements, the `Shape` of a body
+ * and of a tensor, the `Segment` of a record and of a path.
+ */
+const shared = new Set(['Noise', 'Segment', 'Shape']);
 
 const declaration = /^export (?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)/gm;
 
