@@ -40,7 +40,7 @@ export function fitSweep(options: FitSweepOptions): PartSweep {
         throw new DataError(
           'sweep-incomplete',
           `This share is computed; ${parts.length - results.length} of ${parts.length} parts are not in the store `
-            + 'yet. Run the program again when all shares have ended, with local(), which finds their results there.',
+            + 'yet. Run the program again when all shares have ended, with engines.local(), which finds their results.',
           {missing: parts.length - results.length},
         );
       return results;

@@ -12,7 +12,7 @@ import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 /** Rows of one group are one coordinate; −1 is a multiplier. */
 export type CoupledGroups = Int32Array;
 
-/** @param entries the places in the whole matrix's values that P keeps */
+/** @returns the pattern of P, and the places in the whole matrix's values that P keeps */
 function kept(pattern: Pattern, groups: CoupledGroups): {own: Pattern; entries: Int32Array} {
   const {n, rowPointers, columns} = pattern;
   const pointers = new Int32Array(n + 1);

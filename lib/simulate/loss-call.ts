@@ -136,8 +136,7 @@ export class LossCall {
   }
 
   /**
-   * @param prepared as all evaluations begin with it
-   * @param data leaves of the data, of other numbers perhaps
+   * @param given the prepared simulation with which all evaluations begin, and leaves of the data
    * @returns undefined where a run is not taken so, or there is no memory for it
    */
   static of(...given: Parameters<typeof LossCall.made>): LossCall | undefined {

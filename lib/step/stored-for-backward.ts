@@ -100,7 +100,7 @@ export type StoragePolicy = 'narrow' | 'layers';
 
 /**
  * @param adjoint the programs of the way back
- * @param isRemote whether the engine that runs them is (engine.ts)
+ * @param isDistant whether numbers of the engine that runs them travel to a device (engine.ts)
  */
 export function reducedStorage(
   adjoint: ProgramsOf<AdjointProgram>,

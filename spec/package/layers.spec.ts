@@ -1,38 +1,8 @@
 /** Layers: imports run downwards, models and training know only lib's public API, and nothing goes in circles. */
 import {expect} from 'chai';
+import {order} from './layer-order.js';
 import {filesBelow, importsOf, parse, type Import} from './sources.js';
 import {slow} from '../tiers.js';
-
-/** From the ground up: a layer may import from those before it. */
-const order = [
-  'text',
-  'builtin',
-  'errors',
-  'markup',
-  'checks',
-  'random',
-  'memory',
-  'read',
-  'tfjs',
-  'graph',
-  'linalg',
-  'wasm',
-  'linear',
-  'trace',
-  'engine',
-  'routine',
-  'system',
-  'scheme',
-  'newton',
-  'step',
-  'adjoint',
-  'integrate',
-  'simulate',
-  'traced',
-  'stochastic',
-  'internal',
-  'index',
-];
 
 const files = ['lib', 'models', 'training', 'plot', 'sweep', 'cli'].flatMap(folder => filesBelow(folder, '.ts'));
 const imports = files.flatMap(importsOf);

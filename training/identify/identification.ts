@@ -90,7 +90,7 @@ export interface FitResult<E, D, R> {
   /**
    * Akaike's information criterion, 2k − 2 ln L, of k estimated numbers, those of the noise included (IEEE TAC 19,
    * 1974): of models of the same measurements the one with the least predicts best. It believes the noise: where
-   * residuals are correlated, compare models with `autoregressive()`.
+   * residuals are correlated, compare models with `noise.autoregressive()`.
    */
   readonly aic?: number;
   /** The Bayesian information criterion, k ln n − 2 ln L of n measurements (Schwarz, Annals of Statistics 6, 1978). */

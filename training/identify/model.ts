@@ -44,7 +44,7 @@ export interface Model extends IntegrationOptions {
    */
   readonly events?: readonly Event[];
   /**
-   * The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized(); or
+   * The model of the measurement noise; default `noise.white()`. Others are in the group `noise`; or
    * a density of your own, {logDensity: (residual, params, rows) => tensor}, which gives maximum likelihood by lbfgs()
    * or adam().
    */

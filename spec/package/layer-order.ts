@@ -1,0 +1,32 @@
+/** The layers of lib, for the tests of imports and of the pages that list them. */
+
+/** From the ground up: a layer may import from those before it. */
+export const order: readonly string[] = [
+  'text',
+  'builtin',
+  'errors',
+  'markup',
+  'checks',
+  'random',
+  'memory',
+  'read',
+  'tfjs',
+  'graph',
+  'linalg',
+  'wasm',
+  'linear',
+  'trace',
+  'engine',
+  'routine',
+  'system',
+  'scheme',
+  'newton',
+  'step',
+  'adjoint',
+  'integrate',
+  'simulate',
+  'traced',
+  'stochastic',
+  'internal',
+  'index',
+];
