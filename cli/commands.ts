@@ -78,7 +78,7 @@ function runOf({system, initial, options}: ModelFile): Trajectory<System> {
   return run;
 }
 
-/** Its summary, and why it failed where it did. */
+/** The summary of a run, and why it failed where it did. */
 const summary = (run: Trajectory<System>): string =>
   [String(run), ...(run.error === undefined ? [] : [run.error.message])].join('\n');
 

@@ -3,10 +3,10 @@ import {any, integrationChecks, refuseUnknownOptions, type Check} from '../lib/c
 import type {RunSettings} from '../lib/internal.js';
 import type {IdentificationProblem} from '../training/index.js';
 
-/** Those of `simulate`: dt, steps or t1, scheme, params, …. */
+/** Options of `simulate`: dt, steps or t1, scheme, params, …. */
 export type RunOptions = RunSettings & {readonly steps?: number; readonly t1?: number};
 
-/** Those of `identify` that stand in no other place of a model. */
+/** Options of `identify` that stand in no other place of a model. */
 export type FitOptions = Omit<IdentificationProblem, 'system' | 'initial' | 'parameters' | 'data'>;
 
 /** Options of `simulate` and of `identify`: each command takes its own. */

@@ -30,7 +30,7 @@ export function damper(spec: Options<typeof damperOptions>): ForceTerm {
 }
 
 const rayleighOptions = {
-  /** As given to `mechanics`. */
+  /** The mass as `mechanics` takes it. */
   mass: typed<Mass>(numeric),
   /** The terms whose stiffness is used; they must be conservative, so that it is symmetric. */
   elastic: listOf('force terms', typed<ConservativeTerm>(callable)),

@@ -111,7 +111,7 @@ function readEnds(edges: readonly Edge[], name: string): [Int32Array, Int32Array
   return [Int32Array.from(edges, edge => edge[0]), Int32Array.from(edges, edge => edge[1])];
 }
 
-/** By a loop: spread into arguments, the ends of a large mesh would not fit on the stack. */
+/** The largest index, found by a loop: as arguments the ends of a large mesh would not fit on the stack. */
 const largest = (numbers: Int32Array): number => numbers.reduce((most, x) => Math.max(most, x), -1);
 
 /** @throws ShapeError 'particles-shape' unless q is [particles] or [particles, dim] */

@@ -34,7 +34,7 @@ export type FlowSpec = Options<typeof flowOptions>;
 export function continuousFlow(spec: FlowSpec): OdeSystem {
   const {size, field, probe} = readOptions(spec, flowOptions, 'continuousFlow');
   /**
-   * By the params of a trace, which all its stages share: checking the dependence of rows takes longer than tracing.
+   * Params of the traces whose rows were checked. The stages of a trace share them, and a check costs more than a trace.
    */
   const checked = new WeakSet<Params>();
   return ode(({y, t, params}) => {

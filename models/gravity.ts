@@ -10,7 +10,7 @@ import {conservative, massTimes} from './energy.js';
 export const standardGravity = 9.80665;
 
 const gravityOptions = {
-  /** As given to `mechanics`; it may depend on params, not on q. */
+  /** The mass as `mechanics` takes it; it may depend on params, not on q. */
   mass: typed<Mass>(numeric),
   /** [length / time²]; default 9.80665, in SI. */
   g: optional(quantity(), standardGravity),

@@ -10,7 +10,7 @@ import type {Params} from '../lib/index.js';
 import {linalg, OptionError} from '../lib/index.js';
 import type {Mlp} from './mlp.js';
 
-/** By how much an activation may move for a move of one: the largest slope, by its name. */
+/** The largest slope of each activation, by name. */
 const slopes: {readonly [name: string]: number} = {tanh: 1, sigmoid: 0.25, softplus: 1, elu: 1, relu: 1, linear: 1};
 
 function slopeOf({activation}: Mlp, owner: string): number {

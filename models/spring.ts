@@ -87,7 +87,7 @@ type Fitted = (elongation: tf.Tensor, params: Params) => tf.Tensor;
 
 const springOptions = {
   ...elasticityOptions,
-  /** Where the spring is not stressed, a number or broadcasting to q; default 0. */
+  /** Position in which the spring is not stressed, a number or broadcasting to q; default 0. */
   rest: optional(quantity(), 0),
 };
 

@@ -70,7 +70,7 @@ function pulls(law: ResolvedLaw, rest: (params: Params) => tf.Tensor): Pull {
   };
 }
 
-/** As `pulls` with rest length 0, smooth where the ends meet if the law allows it. */
+/** The forces of `pulls` for rest length 0, smooth where the ends meet if the law allows it. */
 function pullsFromZero(law: ResolvedLaw): Pull {
   const {secant} = law;
   if (secant === undefined) return pulls(law, () => tf.scalar(0));

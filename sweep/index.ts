@@ -15,5 +15,5 @@ export {sweep, type CaseGenerator, type Sweep, type SweepOptions, type SweepProg
 export type {Job, Task, TaskContext, TaskFunction} from './task.js';
 /** Lists of cases: grids, random and quasi-random designs, the rows of a table. */
 export * as cases from './groups/cases.js';
-/** Where the cases of a sweep run: this machine, the jobs of a cluster, or the workers of a queue. */
+/** Engines run the cases of a sweep: on this machine, in the jobs of a cluster, or by the workers of a queue. */
 export * as engines from './groups/engines.js';

@@ -41,7 +41,7 @@ const connectionOptions = {
   password: optional(text),
   /** Redis's; default 0. */
   db: optional(nonNegativeInteger),
-  /** As node:tls takes them: ca, cert, key, servername; true for a server whose certificate the system knows. */
+  /** Options of node:tls: ca, cert, key, servername; true for a server whose certificate the system knows. */
   tls: optional(tlsOption),
 };
 

@@ -14,7 +14,7 @@ import type {Job} from './task.js';
 export type Outcome =
   | {readonly kind: 'done'; readonly result: string; readonly seconds: number}
   | {readonly kind: 'failed'; readonly cause: Cause; readonly error: Failure['error']}
-  /** By the signal: no case's fault. */
+  /** The signal aborted the run: no case's fault. */
   | {readonly kind: 'aborted'};
 
 /** Options of one attempt of a case. */
