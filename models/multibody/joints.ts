@@ -45,7 +45,7 @@ const point = {
 };
 const pointAndAxis = {
   ...point,
-  /** Its axis, in world coordinates at the start. */
+  /** The joint's axis, in world coordinates at the start. */
   axis: direction,
 };
 const loads = {
@@ -151,9 +151,9 @@ export type KnownStep = Loads
 /** Armature and limits of a coordinate. */
 export type Loads = OptionValues<typeof loads>;
 
-/** Where a joint is, in world coordinates at the start. @interface */
+/** The position of a joint, in world coordinates at the start. @interface */
 export type JointPoint = Options<typeof point>;
-/** Where a joint is and along what, in world coordinates at the start. @interface */
+/** The position and the axis of a joint, in world coordinates at the start. @interface */
 export type JointAxis = Options<typeof pointAndAxis>;
 /** Armature and limits of a joint's coordinate. @interface */
 export type JointLoads = Options<typeof loads>;

@@ -62,7 +62,7 @@ const multibodyOptions = {
 /** The argument of `multibody`. @interface */
 export type MultibodySpec = Options<typeof multibodyOptions>;
 
-/** Where a run of a multibody system begins. */
+/** The start of a run of a multibody system. */
 export interface MultibodyStart {
   /** [bodies, 7], centre and quaternion, w first, of each body; or the joints' coordinates, flat. */
   readonly q: readonly (readonly number[])[] | readonly number[];
@@ -78,7 +78,7 @@ export interface Multibody extends MechanicalSystem, Drawn {
   readonly initial: MultibodyStart;
   /** The number of a body: its row in q and v. @throws OptionError 'unknown-body' */
   body(name: string): number;
-  /** Where a body was and how it moved, at every saved time. @throws OptionError 'unknown-body' */
+  /** Pose and velocity of a body, at every saved time. @throws OptionError 'unknown-body' */
   pose(trajectory: SavedMotion, body: string): PoseSeries;
   /**
    * Force and torque of a joint on its body b, at every saved time, from the multipliers there. For schemes whose

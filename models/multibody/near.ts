@@ -92,7 +92,7 @@ export interface NearSegment {
   readonly contacts: number;
   /** The bodies of each of them, by number; in place of the first −1 − the number of a plane. */
   readonly pairs: readonly (readonly [number, number])[];
-  /** Its states, that at its start first: [steps + 1], [steps + 1, bodies, 7], [steps + 1, bodies, 6]. */
+  /** States of the piece, that at its start first: [steps + 1], [steps + 1, bodies, 7], [steps + 1, bodies, 6]. */
   readonly t: Float64Array;
   readonly q: Float64Array;
   readonly v: Float64Array;

@@ -279,7 +279,7 @@ export class BodyReader {
     };
   }
 
-  /** Where the joint is stopped: MuJoCo holds it by its margin within its range, in radians for all files. */
+  /** Limits of the joint: MuJoCo holds it by its margin within its range, in radians for all files. */
   private stops(element: ParsedElement, inRadians: (x: number) => number): readonly [number, number] | undefined {
     const {reader} = this;
     const range = this.range(element, 'range', 'limited');

@@ -6,7 +6,7 @@ import type {Coefficient} from '../coefficient.js';
 export const robotOptions = {
   /** Default 'minimal', the joints' own coordinates, in which joints may have armature and all else. */
   coordinates: optional(oneOf('maximal', 'minimal'), 'minimal'),
-  /** By the names of drives (MJCF's actuators): numbers, variables, or functions of params; default 0. */
+  /** Values by the names of drives (MJCF's actuators): numbers, variables, or functions of params; default 0. */
   controls: optional(typed<{readonly [name: string]: Coefficient}>(object), {}),
   /** Limits of joints as hard stops; default true. */
   limits: optional(boolean, true),

@@ -34,14 +34,14 @@ const bootstrapOptions = {
   errors: optional(oneOf('model', 'residuals')),
   /** Samples in a block of residuals; default 1 if they are assumed independent, otherwise n^(1/3) of n samples. */
   block: optional(positiveInteger),
-  /** Where the replicates are computed: made by `fitSweep` of stiffgrad/sweep. */
+  /** Engine that computes the replicates: made by `fitSweep` of stiffgrad/sweep. */
   sweep: optional(sweepCheck),
 };
 
 /** Options of `bootstrap`. @interface */
 export type BootstrapOptions = Options<typeof bootstrapOptions>;
 
-/** By parameter, as in `correlation.labels`. */
+/** Values by parameter, as in `correlation.labels`. */
 export interface Labelled<T> {
   readonly [label: string]: T;
 }

@@ -22,7 +22,7 @@ const foldOptions = {
    * warning. Without effect for a single record.
    */
   warmUp: optional(nonNegativeInteger, 0),
-  /** Where the folds are computed: made by `fitSweep` of stiffgrad/sweep. */
+  /** Engine that computes the folds: made by `fitSweep` of stiffgrad/sweep. */
   sweep: optional(sweepCheck),
 };
 

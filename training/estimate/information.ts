@@ -63,7 +63,7 @@ export interface FisherInformation {
   readonly labels: readonly string[];
   /** [p, p] row-major, relative. */
   readonly matrix: Float64Array;
-  /** By label, in the parameters' own units: a lower bound for unbiased estimates. Infinite without information. */
+  /** Lower bounds of unbiased estimates' errors by label, in the parameters' units; infinite without information. */
   readonly standardError: {readonly [label: string]: number};
   /** [p, p], of estimates with these errors. */
   readonly correlation: Float64Array;
@@ -150,7 +150,7 @@ export function rank(
 
 /** A direction in parameter space along which no measurement changes. */
 export interface UnidentifiableCombination {
-  /** By label: the change of each parameter relative to its value; the largest is 1. */
+  /** Direction by label: the change of each parameter relative to its value; the largest is 1. */
   readonly direction: {readonly [label: string]: number};
   /** The direction as a sentence. */
   readonly sentence: string;

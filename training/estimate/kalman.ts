@@ -22,7 +22,7 @@ export interface EstimatedStates {
   readonly covariance: Float64Array;
   /** The mean of one block, 'q', 'v', 'y' or a hidden state: [samples, numbers of the block]. */
   values(name: string): Float64Array;
-  /** Its standard deviations. */
+  /** Standard deviations of one block, of the shape of its `values`. */
   standardDeviations(name: string): Float64Array;
 }
 

@@ -31,7 +31,7 @@ const posteriorOptions = {
   ...samplingChecks,
   /** 'nuts' (default) draws from the posterior; 'laplace' from the normal distribution of the estimate. */
   method: optional(oneOf('nuts', 'laplace'), 'nuts'),
-  /** Where its chains are computed: made by `fitSweep` of stiffgrad/sweep. `onProgress` is then that of the sweep. */
+  /** Engine that computes the chains: made by `fitSweep` of stiffgrad/sweep. `onProgress` is then that of the sweep. */
   sweep: optional(sweepCheck),
 };
 

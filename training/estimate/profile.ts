@@ -39,7 +39,7 @@ const profileOptions = {
    * equal in its logarithm.
    */
   reach: optional(positive),
-  /** Where its two sides are computed: made by `fitSweep` of stiffgrad/sweep. */
+  /** Engine that computes the two sides: made by `fitSweep` of stiffgrad/sweep. */
   sweep: optional(sweepCheck),
 };
 
@@ -60,7 +60,7 @@ export interface LikelihoodProfile extends Shows {
   readonly deviance: Float64Array;
   /** The 95 % point of the deviance: the square of `uncertainty.quantile`, 3.84 where the variance is known well. */
   readonly level: number;
-  /** Where the deviance crosses `level`; ±Infinity if it does not within `reach`. */
+  /** Values at which the deviance crosses `level`; ±Infinity if it does not within `reach`. */
   readonly interval: readonly [number, number];
   /** Warnings: the data do not bound the parameter; a lower cost than the estimate's was found. */
   readonly warnings: readonly string[];

@@ -54,7 +54,7 @@ export interface Search<S extends SearchState> {
   end(evaluator: Evaluator, state: S, history: readonly LeastSquaresIteration[]): Evaluation<Ending>;
 }
 
-/** Where and how a search ended. */
+/** End of a search, and its reason. */
 export interface Ending {
   readonly point: Point;
   readonly status: EndStatus;

@@ -115,7 +115,7 @@ export interface LeastSquaresResult extends ResidualLinearization {
 /** Made by `levenbergMarquardt`, `lbfgs` or `adam`. */
 export interface LeastSquaresMethod {
   readonly name: string;
-  /** Its options, with defaults filled in. */
+  /** Options of the method, with defaults filled in. */
   readonly settings?: object;
   /** Runs the iteration to its end. */
   minimize(

@@ -35,7 +35,7 @@ export const givenBlock = (start: Start | StartWithStates | undefined, block: st
 export const stateNames = (system: System): readonly string[] =>
   system.kind === 'ode' ? ['y'] : ['q', 'v', ...Object.keys(system.states ?? {})];
 
-/** Where a hidden state starts by default. */
+/** Default start of a hidden state. */
 export const startOfState = (system: System, block: string): Numeric | undefined =>
   system.kind === 'mechanics' && system.states !== undefined && Object.hasOwn(system.states, block)
     ? (system.states as {readonly [name: string]: {readonly initial: Numeric}})[block].initial
@@ -65,7 +65,7 @@ export interface MeasuredRecord {
    * load.
    */
   readonly parameters?: Parameters;
-  /** Its own initial state, or parts of it, in place of the problem's. */
+  /** The record's own initial state, or parts of it, in place of the problem's. */
   readonly initial?: Start | StartWithStates;
   /** For errors, the report and the names of the results; default 'record 1', 'record 2', … */
   readonly name?: string;

@@ -69,7 +69,7 @@ export interface OutputValidation {
 /** One record's validation: of all its outputs together (their root mean squares), and of each. */
 export interface Validation extends Pick<OutputValidation, 'samples' | 'rmse' | 'nrmse' | 'r2'> {
   readonly name: string;
-  /** By series, as in a fit's `rmse`: 'q', 'y[1]'. */
+  /** Errors by series, as in a fit's `rmse`: 'q', 'y[1]'. */
   readonly outputs: {readonly [series: string]: OutputValidation};
   /** Measured and simulated, where they were judged. */
   readonly series: readonly FittedSeries[];

@@ -104,7 +104,7 @@ function ratesOf<T>({schedule, data, batchSize}: CompleteTraining<T>, steps: num
   });
 }
 
-/** As it comes back from a file. */
+/** An identity as it comes back from a file. */
 const asJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 
 /**

@@ -11,9 +11,9 @@ export type SegmentedSeries = {readonly t: Numeric} & {readonly [name: string]: 
 export interface Segment<Name extends string> {
   /** [length], from 0: each segment has its own times, so that one prepared simulation serves all. */
   readonly t: Float64Array;
-  /** Its initial time in the record. */
+  /** Initial time of the segment in the record. */
   readonly offset: number;
-  /** Its samples, [length, ...shape of a sample], row-major. */
+  /** Samples of the segment, [length, ...shape of a sample], row-major. */
   readonly values: {readonly [name in Name]: Float64Array};
   /** The first sample of each series, row-major: an initial state for the simulation. */
   readonly first: {readonly [name in Name]: Float64Array};

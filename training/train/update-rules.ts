@@ -14,7 +14,7 @@ export interface UpdateRule {
   readonly name: string;
   /** Learning rate, unless a schedule defines it. */
   readonly rate: number;
-  /** Its options, except the rate. */
+  /** The optimizer's options, except the rate. */
   readonly hyperparameters: {readonly [name: string]: number | boolean};
   /** Given options that end a search of `identify`: `trainingStep`, of which each call is one step, refuses them. */
   readonly searchOptions?: readonly string[];
