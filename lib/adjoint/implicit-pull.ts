@@ -30,7 +30,7 @@ export function implicitPull(
 }
 
 /** Pulls of one step: (row, whether the cotangent is new, carried). */
-const pullRoutines = new RoutineCache<GridPull, {readonly untouched: boolean}>({
+const pullRoutines = new RoutineCache<GridPull>({
   emit: (steps, host) => pullRoutine(steps.operations(host)),
   interpretedCalls: Infinity,
 });
@@ -67,7 +67,7 @@ export class GridPull implements Puller {
     this.result = executable.buffer('xCotangent');
     this.fromDense = denseCotangents.get(executable) ?? executable.optionalBuffer('denseZCotangent')?.slice();
     if (this.fromDense !== undefined) denseCotangents.set(executable, this.fromDense);
-    this.routine = pullRoutines.of(executable, {untouched: cotangents.untouched});
+    this.routine = pullRoutines.of(executable, [{untouched: cotangents.untouched}]);
   }
 
   /** Row 0 of the next routine. */

@@ -63,7 +63,7 @@ export class PullBlocks {
     this.size = cotangent.length;
     this.rows = room.subarray(0, capacity * width);
     this.ends = room.subarray(capacity * width);
-    this.routine = blockRoutines.of(executable, {});
+    this.routine = blockRoutines.of(executable, []);
   }
 
   emit(host: Host<PullBlocks>): Routine {

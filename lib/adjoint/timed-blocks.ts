@@ -48,7 +48,7 @@ export class TimedBlocks implements BatchedPull {
     this.maxSaved = adaptiveBlockSteps(size);
     this.states = rows.subarray((this.maxSaved + 1) * (rowHeaderSize + size));
     [this.thetas, this.afters] = (['blockTheta', 'blockAfter'] as const).map(name => executable.buffer(name));
-    this.routine = timedRoutines.of(executable, {});
+    this.routine = timedRoutines.of(executable, []);
   }
 
   emit(): Routine {

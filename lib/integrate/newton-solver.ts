@@ -1,6 +1,6 @@
 /** Steps whose unknown Newton's iteration finds as a whole (newton/iteration.ts). */
 import type {IterationRecord} from '../adjoint/record.js';
-import type {IterationObserver} from '../newton/index.js';
+import type {IterationObserver, NewtonRoutineSettings} from '../newton/index.js';
 import {addCounts, beginSolve, isPlainNewton, NewtonIteration, newtonSettings} from '../newton/index.js';
 import {programCallee} from '../routine/callees.js';
 import type {RoutineBuilder, Value} from '../routine/routine.js';
@@ -38,10 +38,9 @@ export class NewtonSolver implements StageSolver {
     return this.system.z;
   }
 
-  get settings(): object {
+  get settings(): NewtonRoutineSettings {
     const {prepared, system, recordIterations} = this;
-    const settings = newtonSettings(prepared.options.newton, system, this.linearizedGuess, recordIterations);
-    return {solver: 'newton', ...settings};
+    return newtonSettings(prepared.options.newton, system, this.linearizedGuess, recordIterations);
   }
 
   private get linearizedGuess(): boolean {

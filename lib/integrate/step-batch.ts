@@ -11,12 +11,11 @@ import {rowHeaderSize, stepsInBlock} from '../step/block-layout.js';
 import {stepsRoutine} from './emit-step.js';
 import type {Grid} from './grid.js';
 import type {RunContext} from './run-context.js';
-import type {RecordedParts} from './step-recorder.js';
 import {recordedArrays} from './step-recorder.js';
 import type {Stepper} from './stepper.js';
 
 /** Steps in one call: (count, 1 to keep the states at the ends) → 0, or the status of a step that failed. */
-const batchRoutines = new RoutineCache<StepSeries, {readonly recorded: RecordedParts}>({
+const batchRoutines = new RoutineCache<StepSeries>({
   emit: (batch, host) => batch.emit(host),
   interpretedCalls: 0,
 });
@@ -70,7 +69,7 @@ export class StepSeries {
     [this.grid, this.width, this.maxSteps] = [prepared.options.grid, width, maxSteps];
     this.rows = block.subarray(0, maxSteps * width);
     this.ends = block.subarray(maxSteps * width, maxSteps * (width + size));
-    this.routine = batchRoutines.of(executable, {...stepper.settings, recorded: stepper.recorder.parts});
+    this.routine = batchRoutines.of(executable, [...stepper.settings, {recorded: stepper.recorder.parts}]);
   }
 
   emit(host: Host<StepSeries>): Routine {

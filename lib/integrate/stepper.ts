@@ -33,12 +33,14 @@ import {StepRecorder} from './step-recorder.js';
 /** Attempts after which a routine is compiled: that takes as long as some thousand calls between its parts. */
 const attemptsBeforeCompiling = 256;
 
-/** What a step's operations depend on beside their executable, and whether they leave what is recorded of a step. */
-type AttemptSettings = object & {readonly narrow: boolean};
+/** What a step's operations depend on beside their executable: settings of the solver, and those of the stepper. */
+type StepSettings = readonly [object, object];
+/** And whether they leave what is recorded of a step. */
+type AttemptSettings = readonly [...StepSettings, {readonly narrow: boolean}];
 
 /** Attempts at a step: (t, h) → 0, or the number of a status. */
 const attemptRoutines = new RoutineCache<Stepper, AttemptSettings>({
-  emit: (stepper, host, {narrow}) => attemptRoutine(stepper.operations(narrow, host)),
+  emit: (stepper, host, [, , {narrow}]) => attemptRoutine(stepper.operations(narrow, host)),
   interpretedCalls: attemptsBeforeCompiling,
 });
 
@@ -208,13 +210,12 @@ export class Stepper {
   }
 
   private sharedRoutine(narrow: boolean): SharedRoutine<Stepper, AttemptSettings> {
-    return attemptRoutines.of(this.forward, {...this.settings, narrow});
+    return attemptRoutines.of(this.forward, [...this.settings, {narrow}]);
   }
 
-  /** What `operations` depend on beside the executable. */
-  get settings(): object {
+  get settings(): StepSettings {
     const {solver, update, errors} = this;
-    return {...solver.settings, update, hasEstimate: errors?.repeatable === true};
+    return [solver.settings, {update, hasEstimate: errors?.repeatable === true}];
   }
 
   /**

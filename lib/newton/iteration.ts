@@ -98,6 +98,7 @@ export function newtonSettings(
   linearizedGuess: boolean,
   observed: boolean,
 ): NewtonRoutineSettings {
+  const {absolute, relative} = effectiveTolerance(options.tolerance, system.epsilon);
   return {
     iterationLimit: options.iterations ?? options.maxIterations,
     truncated: options.iterations !== undefined,
@@ -111,13 +112,14 @@ export function newtonSettings(
     usesRoundoffFloor: options.tolerance.absolute === 0 && system.emitTypicalSizes !== undefined,
     epsilon: system.epsilon,
     observed,
-    ...effectiveTolerance(options.tolerance, system.epsilon),
+    absolute,
+    relative,
     linear: options.linear,
   };
 }
 
 /** Solves by themselves, outside a routine of a step. */
-const newtonRoutines = new RoutineCache<NewtonIteration, NewtonRoutineSettings>({
+const newtonRoutines = new RoutineCache<NewtonIteration, readonly [NewtonRoutineSettings]>({
   emit(iteration, host) {
     const b = new RoutineBuilder();
     b.return(iteration.emit(b, host));
@@ -143,7 +145,7 @@ export class NewtonIteration {
   private readonly selector: JacobianSelector;
   private readonly vectors: Vectors;
   private readonly jacobian: 'fresh' | 'chord' | 'auto';
-  private routine: SharedRoutine<NewtonIteration, NewtonRoutineSettings> | undefined;
+  private routine: SharedRoutine<NewtonIteration, readonly [NewtonRoutineSettings]> | undefined;
 
   /**
    * @param linearizedGuess the first iteration belongs to the guess and is not counted
@@ -209,7 +211,7 @@ export class NewtonIteration {
 
   /** Solves for the root, from the guess in z; the root is left in z. A linear problem takes one iteration. */
   solve(): NewtonStatus {
-    this.routine ??= newtonRoutines.of(this.system.executable, this.settings);
+    this.routine ??= newtonRoutines.of(this.system.executable, [this.settings]);
     return newtonStatuses[this.run(this.routine.bind(this))];
   }
 

@@ -191,7 +191,7 @@ export class AdaptiveBlocks {
     this.errorArrays = {absolute: executable.buffer('blockAbsolute'), errorMask: executable.buffer('blockJudged')};
     setTolerances(this.errorArrays, plan, traced, this.control);
     this.judge = new Judge(this.control, executable);
-    this.routine = blockRoutines.of(executable, {});
+    this.routine = blockRoutines.of(executable, []);
   }
 
   emit(host: Host<AdaptiveBlocks>): Routine {
