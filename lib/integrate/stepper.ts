@@ -35,7 +35,7 @@ const attemptsBeforeCompiling = 256;
 
 /** What a step's operations depend on beside their executable: settings of the solver, and those of the stepper. */
 type StepSettings = readonly [object, object];
-/** And whether they leave what is recorded of a step. */
+/** What an attempt depends on: its operations, and whether they leave what is recorded of a step. */
 type AttemptSettings = readonly [...StepSettings, {readonly narrow: boolean}];
 
 /** Attempts at a step: (t, h) → 0, or the number of a status. */
