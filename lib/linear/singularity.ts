@@ -43,7 +43,7 @@ export interface Examined {
  * @param width terms in the longest sum of the elimination (n of a dense matrix, the band of a banded
  *   one): width · ε is the relative error of such a sum, before growth, and 1 / (GROWTH · width · ε) the
  *   largest condition number that is told from infinity.
- * @throws SingularMatrixError 'singular-matrix' with `rows`, `columns` and `condition`, or 'not-finite'.
+ * @throws SingularMatrixError 'singular-matrix' with `rows`, `columns` and `condition`; StiffgradError 'not-finite'.
  */
 export function examine(pattern: Pattern, values: Float64Array, factor: Examined, width: number): number {
   throwIfNotFinite(pattern, values);
@@ -103,7 +103,7 @@ function named(noun: string, indices: number[]): string {
   return `${noun}${indices.length > 1 ? 's' : ''} ${listed(indices)}`;
 }
 
-/** @throws SingularMatrixError 'not-finite' naming the first bad entry and all rows that have one. */
+/** @throws StiffgradError 'not-finite' naming the first bad entry and all rows that have one. */
 export function throwIfNotFinite(pattern: Pattern, values: Float64Array): void {
   const rows: number[] = [];
   let first = -1;

@@ -60,7 +60,7 @@ export interface Analysis {
   readonly method?: CompiledMethod | undefined;
   /**
    * Factors in place and returns the analysis' own factor, the same object at every call.
-   * @throws SingularMatrixError 'singular-matrix' with `data.rows`, and 'not-finite'.
+   * @throws SingularMatrixError 'singular-matrix' with `data.rows`; StiffgradError 'not-finite'.
    */
   factor(values: Float64Array): Factor;
   /** Another factor, independent of all others and still empty: fill it with `refactor`. */

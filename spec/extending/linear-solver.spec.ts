@@ -9,6 +9,7 @@ import {
   newton,
   radauIIA5,
   simulate,
+  StiffgradError,
   SingularMatrixError,
   type Analysis,
   type Factor,
@@ -50,7 +51,7 @@ class QrFactor implements Factor {
     for (let i = 0; i < n; i++) {
       for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
         if (!Number.isFinite(values[p]))
-          throw new SingularMatrixError('not-finite', 'The matrix has entries that are not finite.', {rows: [i]});
+          throw new StiffgradError('not-finite', 'The matrix has entries that are not finite.', {rows: [i]});
         a[columns[p] * n + i] = values[p];
       }
     }
