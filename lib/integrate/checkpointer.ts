@@ -55,7 +55,7 @@ export function newRecord(prepared: RunContext, expected: number, most = Infinit
 
 /**
  * To find what implicit steps leave for a gradient takes about a quarter of the time to the first one of a mechanism:
- * until so many have been recorded, whole ones are. Both give the same bits in double precision.
+ * whole ones are, until so many have been recorded. Both give the same bits in double precision.
  */
 const fewSteps = 256;
 
@@ -70,9 +70,8 @@ function storagePolicyOf(prepared: RunContext, grid: GridSteps | undefined, memo
   if (plan !== undefined) return compiled.activations === undefined ? undefined : 'layers';
   if (!grid.storesReduced(prepared)) return undefined;
   const whole = along.steps * rowSize({...prepared, storage: undefined}) * bytesPerNumber;
-  if (!compiled.implicit || compiled.isSingle || whole > memory || compiled.recordedSteps > fewSteps) return 'narrow';
-  compiled.recordedSteps += along.steps;
-  return compiled.recordedSteps > fewSteps ? 'narrow' : undefined;
+  if (!compiled.implicit || compiled.isSingle || whole > memory) return 'narrow';
+  return compiled.recordedSteps + along.steps > fewSteps ? 'narrow' : undefined;
 }
 
 /** States that a budget in bytes holds. */
@@ -96,7 +95,12 @@ export function recordSteps(memory: number, grid?: GridSteps): BackwardPolicy {
           + 'or fewer steps.',
       );
     },
-    begin: (prepared, _start, _saved, history) => new Checkpointer(prepared, memory, grid, history),
+    begin(prepared, _start, _saved, history) {
+      const {compiled, options} = prepared;
+      if (history === undefined && compiled.recordedSteps <= fewSteps && grid?.storesReduced(prepared) === true)
+        compiled.recordedSteps += options.grid.steps;
+      return new Checkpointer(prepared, memory, grid, history);
+    },
   };
 }
 

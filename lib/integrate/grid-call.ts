@@ -32,11 +32,7 @@ function isPlain(prepared: RunContext): boolean {
   const {plan, grid, saved} = options;
   if (plan !== undefined || grid.backwards === true || grid.steps === 0 || !savesAll(saved, grid.steps)) return false;
   if (traced.functions.touching !== undefined || redundancy.regularization > 0) return false;
-  if (compiled.derived.parameters.length > 0) return false;
-  // What an iteration is made of is told by compiled programs.
-  compiled.expectedSteps = Infinity;
-  const stepper = new Stepper(prepared, new Float64Array(traced.state.size), false, false);
-  return stepper.batchable !== undefined;
+  return compiled.derived.parameters.length === 0;
 }
 
 /**
@@ -47,6 +43,10 @@ function isPlain(prepared: RunContext): boolean {
 export function gridCall(given: RunContext, room: MemoryArena, memory: number): DeferredCall | undefined {
   const known = {...given, storage: 'narrow'} as const;
   if (!isPlain(known)) return undefined;
+  // What an iteration is made of is told by compiled programs.
+  known.compiled.expectedSteps = Infinity;
+  if (new Stepper(known, new Float64Array(known.traced.state.size), false, false).batchable === undefined)
+    return undefined;
   const {
     traced,
     options: {
