@@ -14,7 +14,7 @@ import {plainVectors, type Vectors} from './vectors.js';
 export interface Engine {
   /** 'interpreter', 'wasm', 'tensor', or the name of a custom engine. */
   readonly name: string;
-  /** Unit roundoff of its arithmetic, below which no tolerance is set. */
+  /** Machine epsilon of its arithmetic, the distance from 1 to the next number; no tolerance is set below it. */
   readonly epsilon: number;
   /**
    * Sums with numbers of its buffers are made in double precision, though `epsilon` may be larger; absent: as `epsilon`
