@@ -56,7 +56,7 @@ function engineOf(engine: EngineName | Engine): Engine {
     typeof engine === 'string'
       ? `There is no engine '${String(engine)}'; choose one of ${names}.`
       : `engine must be one of ${names}, or an object with a name, `
-          + 'the unit roundoff epsilon of its arithmetic, and compile(programs, options).',
+          + 'the machine epsilon of its arithmetic, and compile(programs, options).',
     {engine},
   );
 }

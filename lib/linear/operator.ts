@@ -15,7 +15,7 @@ export interface Operator {
   diagonal?(d: Float64Array): void;
   /** Needed for `preconditioner: 'constraint'`. */
   readonly coupling?: Coupling;
-  /** Unit roundoff of its products, where that is not double precision's: no residual far below it is asked for. */
+  /** Machine epsilon of its products, where that is not double precision's: no residual far below it is asked for. */
   readonly epsilon?: number;
 }
 

@@ -63,7 +63,7 @@ export interface NonlinearSystem {
   readonly reusedFactor?: boolean;
   /** Whether a Jacobian is so expensive, compared with a residual, that it is to be kept as long as possible. */
   readonly expensiveJacobian?: boolean;
-  /** Unit roundoff of the arithmetic in use. */
+  /** Machine epsilon of the arithmetic in use. */
   readonly epsilon: number;
   /** Arithmetic for z, residual and work vectors, where these lie in one compiled memory; plain loops otherwise. */
   readonly compiled?: {

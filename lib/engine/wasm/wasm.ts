@@ -118,11 +118,11 @@ export const wasm: WasmEngine = engineIn(double, Number.EPSILON);
 
 /**
  * The same engine with its loops and products in single precision. Buffers are double, and so are factorizations: what
- * runs between two programs does not know the difference, but for the unit roundoff.
+ * runs between two programs does not know the difference, but for the machine epsilon.
  */
 export const wasmSingle: WasmEngine = engineIn(single, 2 ** -23);
 
-/** An engine that computes in a format, with its unit roundoff. */
+/** An engine that computes in a format, with its machine epsilon. */
 export function engineIn(format: Format, epsilon: number): WasmEngine {
   const compile: WasmEngine['compile'] = (programs, options) => compileIn(format, programs, options);
   return {name: 'wasm', epsilon, accumulatesInDouble: true, compile, inOneMemory: () => inOneMemory(format, epsilon)};
