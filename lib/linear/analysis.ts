@@ -1,17 +1,11 @@
 /** An analysis from its parts: the symbolic half of a solver, which makes factors. */
-import type {Analysis, CompiledMethod, Factor} from './solver.js';
-
-/** See `Analysis.pivotState`. */
-export interface Learned {
-  recall(): unknown;
-  restore(history: unknown): void;
-}
+import type {Analysis, CompiledMethod, Factor, PivotMemory} from './solver.js';
 
 interface Parts<F extends Factor> extends Pick<Analysis, 'n' | 'nonzeros' | 'work'> {
   /** A function where it depends on the matrices. */
   readonly kind: string | (() => string);
   readonly createFactor: () => F;
-  readonly learned?: Learned;
+  readonly pivots?: PivotMemory | undefined;
   readonly method?: CompiledMethod | undefined;
 }
 
@@ -21,6 +15,7 @@ export class FactorAnalysis<F extends Factor = Factor> implements Analysis {
   readonly nonzeros: number;
   readonly work: number;
   readonly method: CompiledMethod | undefined;
+  readonly pivots: PivotMemory | undefined;
   private own: F | undefined;
 
   constructor(private readonly parts: Parts<F>) {
@@ -28,19 +23,12 @@ export class FactorAnalysis<F extends Factor = Factor> implements Analysis {
     this.nonzeros = parts.nonzeros;
     this.work = parts.work;
     this.method = parts.method;
+    this.pivots = parts.pivots;
   }
 
   get kind(): string {
     const {kind} = this.parts;
     return typeof kind === 'string' ? kind : kind();
-  }
-
-  get pivotState(): unknown {
-    return this.parts.learned?.recall();
-  }
-
-  set pivotState(history: unknown) {
-    this.parts.learned?.restore(history);
   }
 
   createFactor(): F {
@@ -53,11 +41,3 @@ export class FactorAnalysis<F extends Factor = Factor> implements Analysis {
     return this.own;
   }
 }
-
-/** The history of another analysis, for one that is made of it. */
-export const learnedOf = (analysis: Analysis): Learned => ({
-  recall: () => analysis.pivotState,
-  restore(history) {
-    if ('history' in analysis) analysis.pivotState = history;
-  },
-});

@@ -101,10 +101,10 @@ function analyzeSparse(pattern: Pattern): SparseAnalysis {
       nonzeros,
       work,
       createFactor: () => new FallbackFactor(special(), () => analysis().createFactor(), took),
-      learned: {
-        recall: () => general?.pivotState,
-        restore(history) {
-          if (history !== undefined || general !== undefined) analysis().pivotState = history;
+      pivots: {
+        save: () => general?.pivots?.save(),
+        restore(saved) {
+          if (saved !== undefined || general !== undefined) analysis().pivots?.restore(saved);
         },
       },
     }),

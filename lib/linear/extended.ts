@@ -4,7 +4,7 @@
  * is factored as one sparse matrix.
  */
 import {SingularMatrixError} from '../errors.js';
-import {FactorAnalysis, learnedOf} from './analysis.js';
+import {FactorAnalysis} from './analysis.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 
 /** As `solver.analyze`, of all patterns. */
@@ -18,7 +18,7 @@ export function analyze(solver: LinearSolver, pattern: Pattern): Analysis {
     nonzeros: whole.nonzeros,
     work: whole.work,
     createFactor: () => new ExtendedFactor(schurSize, whole.createFactor()),
-    learned: learnedOf(whole),
+    pivots: whole.pivots,
   });
 }
 

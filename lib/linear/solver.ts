@@ -65,12 +65,19 @@ export interface Analysis {
   factor(values: Float64Array): Factor;
   /** Another factor, independent of all others and still empty: fill it with `refactor`. */
   createFactor(): Factor;
-  /**
-   * What the matrices so far taught that later factors depend on (pivot orders), as plain values that a
-   * message can carry; undefined where that is nothing. Setting it takes up that state, and undefined the
-   * first one: so a run gives the same bits whatever ran before it, and wherever.
-   */
-  pivotState?: unknown;
+  /** Of a solver whose factors depend on the matrices before. */
+  readonly pivots?: PivotMemory | undefined;
+}
+
+/**
+ * What the matrices so far taught that later factors depend on (pivot orders): a run gives the same bits whatever ran
+ * before it, and wherever.
+ */
+export interface PivotMemory {
+  /** Plain values that a message can carry; undefined where that is nothing. */
+  save(): unknown;
+  /** Takes up what was saved; undefined is the first state. */
+  restore(saved: unknown): void;
 }
 
 /** A factored matrix. */

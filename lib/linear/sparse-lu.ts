@@ -8,7 +8,8 @@
  * bits, whatever came between.
  */
 import {refuseUnknownName, refuseUnknownOptions, text} from '../checks.js';
-import {FactorAnalysis, type Learned} from './analysis.js';
+import {FactorAnalysis} from './analysis.js';
+import type {PivotMemory} from './solver.js';
 import {GeneralFactor} from './direct.js';
 import {eliminate} from './elimination.js';
 import {denseLimit, symmetricGraph, type AdjacencyGraph} from './graph.js';
@@ -45,7 +46,7 @@ export function analyzeLu(pattern: Pattern, options: SparseLuOptions = {}): Fact
   const {order, nonzeros, work} = columnOrder(pattern, options.ordering);
   const symbolic = new Symbolic(pattern, order);
   const createFactor = (): SparseLuFactor => new SparseLuFactor(pattern, symbolic);
-  return new FactorAnalysis({kind: 'sparse', n: pattern.n, nonzeros, work, createFactor, learned: symbolic});
+  return new FactorAnalysis({kind: 'sparse', n: pattern.n, nonzeros, work, createFactor, pivots: symbolic});
 }
 
 /** At least half of the off-diagonal entries have their mirror image, as in UMFPACK, dense rows and columns apart. */
@@ -101,7 +102,7 @@ function columnGraph(pattern: Pattern): AdjacencyGraph {
 }
 
 /** Shared by the factors of an analysis: order, plans and scratch. The plans are what its history holds. */
-class Symbolic implements Learned {
+class Symbolic implements PivotMemory {
   readonly columns: Transpose;
   readonly plans: LuPlan[] = [];
   readonly scale: Float64Array;
@@ -121,12 +122,12 @@ class Symbolic implements Learned {
     this.solution = new Float64Array(pattern.n);
   }
 
-  recall(): readonly LuPlan[] | undefined {
+  save(): readonly LuPlan[] | undefined {
     return this.plans.length === 0 ? undefined : [...this.plans];
   }
 
-  restore(history: unknown): void {
-    this.plans.splice(0, this.plans.length, ...((history ?? []) as readonly LuPlan[]));
+  restore(saved: unknown): void {
+    this.plans.splice(0, this.plans.length, ...((saved ?? []) as readonly LuPlan[]));
   }
 }
 

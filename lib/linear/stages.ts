@@ -3,7 +3,7 @@
  * alone are factored, each by itself. Substitution goes from block to block, forwards or, transposed, backwards. To
  * factor all of it as one matrix is more work, and judges it by a condition number that grows with every stage.
  */
-import {FactorAnalysis, learnedOf} from './analysis.js';
+import {FactorAnalysis} from './analysis.js';
 import {throwNotFactored} from './direct.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 
@@ -50,20 +50,19 @@ function analyzeStages(pattern: Pattern, count: number, solver: LinearSolver): A
     stages.push({analysis: solver.analyze(block), own: places});
   }
   const total = (of: 'nonzeros' | 'work'): number => stages.reduce((sum, {analysis}) => sum + analysis[of], 0);
-  const learned = stages.map(({analysis}) => learnedOf(analysis));
   return new FactorAnalysis({
     kind: () => stages[0].analysis.kind,
     n,
     nonzeros: total('nonzeros') + columns.length,
     work: total('work'),
     createFactor: () => new StagesFactor(pattern, size, stages),
-    learned: {
-      recall() {
-        const histories = learned.map(stage => stage.recall());
-        return histories.some(history => history !== undefined) ? histories : undefined;
+    pivots: {
+      save() {
+        const saved = stages.map(({analysis}) => analysis.pivots?.save());
+        return saved.some(one => one !== undefined) ? saved : undefined;
       },
-      restore(history) {
-        learned.forEach((stage, k) => stage.restore((history as readonly unknown[] | undefined)?.[k]));
+      restore(saved) {
+        stages.forEach(({analysis}, k) => analysis.pivots?.restore((saved as readonly unknown[] | undefined)?.[k]));
       },
     },
   });

@@ -13,7 +13,7 @@
  * own backward error, and one that fails is made by the scalar LU. All this depends on the values alone, on no earlier
  * matrix.
  */
-import {FactorAnalysis, type Learned} from './analysis.js';
+import {FactorAnalysis} from './analysis.js';
 import {Equilibration} from './equilibration.js';
 import {FallbackFactor} from './fallback.js';
 import type {LduBlocks} from './ldu-blocks.js';
@@ -21,7 +21,7 @@ import {KEEP_THRESHOLD, PIVOT_THRESHOLD} from './lu-plan.js';
 import {PROBED} from './refinement.js';
 import {withRecipe} from './recipe.js';
 import {examine, SUSPICIOUS_PIVOT} from './singularity.js';
-import {EPSILON, type Factor, type LinearSolver, type Pattern} from './solver.js';
+import {EPSILON, type Factor, type LinearSolver, type Pattern, type PivotMemory} from './solver.js';
 import {analyzeLu, type SparseLuFactor} from './sparse-lu.js';
 import {judgeByNullVector, LU_IN_REACH} from './static-null.js';
 import {
@@ -82,12 +82,12 @@ export function analyzeSupernodalLu(
   const createFactor = (): Factor =>
     new FallbackFactor(new SupernodalLuFactor(pattern, symbolic), () => symbolic.scalar.createFactor());
   const counts = {n: pattern.n, nonzeros: 2 * nodes.size, work: 2 * nodes.work};
-  return Object.assign(new FactorAnalysis({kind: SUPERNODAL, ...counts, createFactor, learned: symbolic}), {
+  return Object.assign(new FactorAnalysis({kind: SUPERNODAL, ...counts, createFactor, pivots: symbolic}), {
     scalarWork,
   });
 }
 
-class Symbolic extends SupernodalAnalysis<SupernodalLdu> implements Learned {
+class Symbolic extends SupernodalAnalysis<SupernodalLdu> implements PivotMemory {
   readonly equilibration: Equilibration;
   private scalarLu: FactorAnalysis<SparseLuFactor> | undefined;
 
@@ -108,12 +108,12 @@ class Symbolic extends SupernodalAnalysis<SupernodalLdu> implements Learned {
     return this.nodes.work <= LU_IN_REACH;
   }
 
-  recall(): unknown {
-    return this.scalarLu?.pivotState;
+  save(): unknown {
+    return this.scalarLu?.pivots?.save();
   }
 
-  restore(history: unknown): void {
-    if (history !== undefined || this.scalarLu !== undefined) this.scalar.pivotState = history;
+  restore(saved: unknown): void {
+    if (saved !== undefined || this.scalarLu !== undefined) this.scalar.pivots?.restore(saved);
   }
 }
 

@@ -93,6 +93,12 @@ function isEqual(a: object, b: object): boolean {
   return count === Object.keys(b).length;
 }
 
+/**
+ * Routines that an executable keeps: a sweep over tolerances has settings of its own in every run. Each holds what it
+ * was first emitted for, and finding one takes as many comparisons.
+ */
+const cachedRoutines = 16;
+
 /** The routines of one kind, by executable and settings. */
 export class RoutineCache<Owner extends object, Settings extends RoutineSettings = RoutineSettings> {
   private readonly routines = new WeakMap<Executable, SharedRoutine<Owner, Settings>[]>();
@@ -105,8 +111,10 @@ export class RoutineCache<Owner extends object, Settings extends RoutineSettings
     const known = made?.find(routine => routine.hasSettings(settings));
     if (known !== undefined) return known;
     const routine = new SharedRoutine(this.kind, executable, settings);
-    if (made !== undefined) made.push(routine);
-    else if (executable !== undefined) this.routines.set(executable, [routine]);
+    if (made !== undefined) {
+      made.push(routine);
+      if (made.length > cachedRoutines) made.shift();
+    } else if (executable !== undefined) this.routines.set(executable, [routine]);
     return routine;
   }
 }

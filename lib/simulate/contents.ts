@@ -8,7 +8,7 @@ import {readParameters, type PreparedRun} from './prepare.js';
 export interface SimulationContents {
   /**
    * The graphs of the system's functions, the scheme, observations and events; how equations are solved, in which
-   * precision, and how steps are controlled.
+   * precision, and whether steps are adaptive. Tolerances, lengths of steps and what controls them are no part of it.
    */
   readonly text: string;
   /** The numbers in these graphs, those of parameters, and those of captured tensors. */

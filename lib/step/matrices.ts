@@ -208,10 +208,10 @@ export class StepMatrices {
    * Every run starts with analyses that know no matrix (undefined), and its way back with those it left:
    * what it gives then depends on nothing that ran before.
    */
-  restorePivots(learned: PivotStates | undefined): void {
-    this.restoredPivots = learned;
+  restorePivots(saved: PivotStates | undefined): void {
+    this.restoredPivots = saved;
     for (const of of ['jacobian', 'matrix', 'filter', 'block'] as const) {
-      for (const analysis of this.analyses[of].values()) if ('history' in analysis) analysis.pivotState = learned?.[of];
+      for (const analysis of this.analyses[of].values()) analysis.pivots?.restore(saved?.[of]);
     }
   }
 
@@ -219,10 +219,10 @@ export class StepMatrices {
   get pivotStates(): PivotStates {
     const {jacobian, matrix, filter, block} = this.lastUsed;
     return {
-      jacobian: jacobian?.pivotState,
-      matrix: matrix?.pivotState,
-      filter: filter?.pivotState,
-      block: block?.pivotState,
+      jacobian: jacobian?.pivots?.save(),
+      matrix: matrix?.pivots?.save(),
+      filter: filter?.pivots?.save(),
+      block: block?.pivots?.save(),
     };
   }
 
@@ -234,8 +234,7 @@ export class StepMatrices {
       const program = this[of];
       if (program === undefined) throw new Error('an explicit scheme has no linear system');
       analysis = this.source.timed(() => analyze(solver, program.pattern));
-      if (this.restoredPivots?.[of] !== undefined && 'history' in analysis)
-        analysis.pivotState = this.restoredPivots[of];
+      if (this.restoredPivots?.[of] !== undefined) analysis.pivots?.restore(this.restoredPivots[of]);
       this.analyses[of].set(key, analysis);
     }
     this.lastUsed[of] = analysis;

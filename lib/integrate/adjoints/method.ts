@@ -83,7 +83,7 @@ export class CheckedReplay implements StepReplay {
   constructor(
     private readonly name: string,
     private readonly places: WeakMap<Float64Array, number>,
-    count: number,
+    private readonly count: number,
     private readonly again: Recomputation<Float64Array>,
   ) {
     this.left = count - 1;
@@ -127,7 +127,9 @@ export class CheckedReplay implements StepReplay {
   }
 
   private advance(n: number, method: 'take' | 'pull'): void {
-    const {name, next} = this;
+    const {name, next, count} = this;
+    if (next === count)
+      throw wrong(`${name}: ${method}(${n}) goes beyond the end of the run, after step ${count - 1}.`);
     if (n !== next)
       throw wrong(
         `${name}: ${method}(${n}) comes out of turn; `

@@ -119,9 +119,10 @@ export function errorRatio(
     sum += share * share;
     count++;
   }
+  // An error that is not finite is told as such, whatever a norm or a controller of a user's would make of it.
+  if (!(sum < Infinity)) return Infinity;
   if (norm === undefined || shares === undefined) return Math.sqrt(sum / Math.max(count, 1));
-  // An error that is not finite is told as such, whatever is made of it.
-  return sum < Infinity ? customNorm(norm, shares.subarray(0, count)) : Infinity;
+  return customNorm(norm, shares.subarray(0, count));
 }
 
 function customNorm(norm: ErrorNorm, shares: Float64Array): number {
