@@ -223,7 +223,8 @@ function requireKinematics(scheme: Scheme, formulation: Formulation, system: Mec
     scheme,
     'adds velocities to positions, and this system has '
       + `${system.kinematics === undefined ? 'hidden states' : 'kinematics'}: choose another scheme, such as `
-      + 'generalizedAlpha() or radauIIA5(); or update positions by at.retract and declare supports: {kinematics: true}.',
+      + 'generalizedAlpha() or radauIIA5(); or update positions by at.retract and declare '
+      + 'supports: {kinematics: true}.',
   );
 }
 
