@@ -771,7 +771,7 @@ describe('errors: options', () => {
       given({adjoint: 'implicit'}),
       OptionError,
       'bad-adjoint',
-      /^adjoint must be implicitAdjoint\(\), unrolledAdjoint\(\), forwardSensitivity\(\) or backsolveAdjoint\(\), not 'implicit'/,
+      /^adjoint must be implicitAdjoint\(\), unrolledAdjoint\(\), forwardSensitivity\(\) or backsolveAdjoint\(\), or an AdjointMethod, not 'implicit'/,
     );
     expectError(
       given({engine: 'cuda'}),
