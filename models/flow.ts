@@ -34,7 +34,8 @@ export type FlowSpec = Options<typeof flowOptions>;
 export function continuousFlow(spec: FlowSpec): OdeSystem {
   const {size, field, probe} = readOptions(spec, flowOptions, 'continuousFlow');
   /**
-   * Params of the traces whose rows were checked. The stages of a trace share them, and a check costs more than a trace.
+   * Params of the traces whose rows were checked. The stages of a trace share them, and a check costs more than a
+   * trace.
    */
   const checked = new WeakSet<Params>();
   return ode(({y, t, params}) => {

@@ -46,7 +46,10 @@ const taskOptions = {
    * `new URL('./…', import.meta.url)`. Packages count by a version that you give, not by themselves.
    */
   version: optional(text),
-  /** The task's name in tables; default the file's name without its ending, and the function's name unless it is 'default'. */
+  /**
+   * The task's name in tables; default the file's name without its ending, and the function's name unless it is
+   * 'default'.
+   */
   name: optional(text),
 };
 
