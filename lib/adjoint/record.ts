@@ -24,6 +24,7 @@ export interface SerializedRecord {
   readonly rows: Float64Array;
   readonly within: ReadonlySet<number>;
   readonly iterations: readonly (readonly IterationRecord[])[];
+  readonly projection?: Float64Array;
 }
 
 const nothing: RecordMemory = {rows: new Float64Array(0)};
@@ -35,6 +36,8 @@ export class StepRecord {
   readonly within = new Set<number>();
   /** Newton's iterations of each step, if the unrolled adjoint will read them. */
   readonly iterations: (readonly IterationRecord[])[] = [];
+  /** Of a start, what its equations took as given: see `StepPoint.projection`. */
+  projection?: Float64Array;
   /**
    * With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep`
    * leaves of them (step/stored-for-backward.ts).
@@ -65,12 +68,21 @@ export class StepRecord {
   }
 
   /** The record of a message; its arrays are shared, not copied. */
-  static deserialize({stateSize, unknownSize, count, rows, within, iterations}: SerializedRecord): StepRecord {
+  static deserialize({
+    stateSize,
+    unknownSize,
+    count,
+    rows,
+    within,
+    iterations,
+    projection,
+  }: SerializedRecord): StepRecord {
     const record = new StepRecord(stateSize, unknownSize, 0);
     record.memory = {rows};
     record.count = count;
     for (const row of within) record.within.add(row);
     for (const step of iterations) record.iterations.push(step);
+    record.projection = projection;
     return record;
   }
 
@@ -82,8 +94,9 @@ export class StepRecord {
       memory: {rows},
       within,
       iterations,
+      projection,
     } = this;
-    return {stateSize, unknownSize, count, rows, within, iterations};
+    return {stateSize, unknownSize, count, rows, within, iterations, projection};
   }
 
   append(t: number, h: number, x: Float64Array, z: Float64Array | undefined): void {
@@ -191,7 +204,7 @@ export class StepRecord {
   }
 
   /** Sets step k's t, h, x and z in an executable's buffers. */
-  load(k: number, {t, h, x, z}: StepBuffers): void {
+  load(k: number, {t, h, x, z, projection}: StepBuffers): void {
     const {
       memory: {rows, views},
       stateSize,
@@ -200,6 +213,7 @@ export class StepRecord {
       lanes,
     } = this;
     const at = k * this.width;
+    if (this.projection !== undefined) projection?.set(this.projection);
     if (t !== undefined) copy(rows, at, t, lanes);
     if (h !== undefined) copy(rows, at + lanes, h, lanes);
     if (x !== undefined) {
@@ -216,6 +230,7 @@ export interface StepBuffers {
   readonly h?: Float64Array;
   readonly x?: Float64Array;
   readonly z?: Float64Array;
+  readonly projection?: Float64Array;
 }
 
 /** Programs that read what is kept of a step read no x, and those that read layers no z. */
@@ -225,6 +240,7 @@ export function stepBuffers(executable: StepExecutable): StepBuffers {
     h: executable.optionalBuffer('h'),
     x: executable.optionalBuffer('x') ?? executable.optionalBuffer('kept'),
     z: executable.optionalBuffer('z') ?? executable.optionalBuffer('layers'),
+    projection: executable.optionalBuffer('projection'),
   };
 }
 

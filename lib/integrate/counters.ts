@@ -21,6 +21,8 @@ export interface Counters extends NewtonCounters {
   /** Evaluations of the right-hand side, by starts and by steps, rejected ones included. */
   evaluations: number;
   failures: Record<string, number>;
+  /** Sentences about starts, for the run's warnings. */
+  notes?: Set<string>;
 }
 
 export const noCounts = (): Counters => ({

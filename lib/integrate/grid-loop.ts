@@ -65,7 +65,7 @@ export class GridLoop implements TimeLoop {
     );
     this.stepper.recorder.record = this.companion?.record;
     this.steps = new GridStepper(prepared, this.stepper);
-    this.contacts = new ContactWatch(prepared);
+    this.contacts = new ContactWatch(prepared, this.counters);
     const {onProgress, poll} = prepared.options;
     this.pace = new CallBatcher(onProgress !== undefined || poll !== undefined);
     if (saved[0] === 0) this.save();

@@ -28,13 +28,6 @@ const roundoffShare = (rtol: number): number => (rtol > 0 ? Math.min(1, (10 * Nu
 const toleranceShare = (rtol: number): number =>
   rtol > 0 ? Math.max(Math.min(maxNewtonShare, Math.sqrt(rtol)), roundoffShare(rtol)) : 1e-3;
 
-/**
- * In systems of bad condition, as of index 1 with short steps, rounding holds corrections up at so many times as much,
- * which may be this share of the tolerance.
- */
-const badCondition = 1e4;
-const maxRoundoffShare = 0.3;
-
 export class SequentialSolver implements StageSolver {
   readonly blocks: number;
   readonly isBatchable = false;
@@ -59,10 +52,7 @@ export class SequentialSolver implements StageSolver {
       {
         kappa: Math.min(tight, kappa),
         acceptOnStall: kappa,
-        acceptOnStallFresh: Math.max(
-          Math.min(maxRoundoffShare, badCondition * roundoffShare(rtol)),
-          independentSteps ? 0 : maxNewtonShare,
-        ),
+        acceptOnStallFresh: Math.max(kappa, independentSteps ? 0 : maxNewtonShare),
         repeatable: independentSteps,
         maxIterations: independentSteps ? options.newton.maxIterations : simplifiedMaxIterations,
       },

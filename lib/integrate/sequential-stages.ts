@@ -6,6 +6,7 @@
 import type {Vectors} from '../engine/vectors.js';
 import type {Factor, LinearSolver} from '../linear/index.js';
 import type {Newton, SequentialSystem} from '../newton/index.js';
+import {noiseTestThreshold, ResidualNoise, roundoffFactor} from '../newton/index.js';
 import type {CompiledStep, ForwardExecutable, SequentialExecutable} from '../step/compiled.js';
 import type {SequentialProgram, SequentialBlocks} from '../step/sequential-programs.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
@@ -24,6 +25,9 @@ export interface LastStep {
  * there.
  */
 const longest = 3;
+
+/** Lines along which the rounding of a residual is measured: one misses it about once in twenty times. */
+const noiseLines = 2;
 
 /**
  * Whether a run's steps are solved as far as their tolerance asks: where nothing else was asked of Newton's method.
@@ -146,6 +150,8 @@ export class SequentialStages implements SequentialSystem {
     readonly ahead?: Float64Array;
     readonly ratio?: Float64Array;
   };
+  private noise: ResidualNoise | undefined;
+  private readonly epsilon: number;
   private readonly tolerated: readonly {readonly offset: number; readonly power: number}[];
   private readonly absolute: Float64Array;
   private readonly relative: number;
@@ -188,6 +194,7 @@ export class SequentialStages implements SequentialSystem {
       return refactor(values);
     };
     this.jacobianCost = compiled.matrices.relativeCost(linear, which);
+    this.epsilon = engine.epsilon;
     this.buffers = {
       x: executable.buffer('x'),
       last: executable.optionalBuffer('lastUnknown'),
@@ -224,6 +231,28 @@ export class SequentialStages implements SequentialSystem {
 
   factor(): Factor {
     return this.matrix();
+  }
+
+  roundoff(factor: Factor): number {
+    const {z, residual, delta, weights, vectors, coordinates, epsilon, evaluateResidual} = this;
+    const {x} = this.buffers;
+    // A correction that changes the leading digits is no rounding: the equations may have no root there.
+    if (!(vectors.largest(delta) <= noiseTestThreshold * (vectors.largest(x) + vectors.largest(z)))) return 0;
+    const noise = (this.noise ??= new ResidualNoise(z.length));
+    noise.forget();
+    const minStep = z.map((_, k) => roundoffFactor * epsilon * Math.abs(x[k % coordinates]));
+    for (let line = 0; line < noiseLines; line++)
+      noise.measure([{values: z, minStep}], residual, Math.sqrt(epsilon), evaluateResidual);
+    const given = residual.slice();
+    let largest = 0;
+    // Signs in step with one another, alternating, and without a pattern.
+    for (const sign of [() => 1, (i: number) => (i % 2 === 0 ? 1 : -1), (i: number) => Math.sign(Math.sin(i + 1))]) {
+      noise.rows.forEach((size, i) => (residual[i] = sign(i) * size));
+      factor.solve(residual, delta);
+      largest = Math.max(largest, vectors.largestRatio(delta, weights));
+    }
+    residual.set(given);
+    return largest;
   }
 
   /** Guesses from the last step, if there is one that reaches so far. */

@@ -18,7 +18,7 @@ import type {TracedStep} from '../step/traced-step.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import {listed} from '../text.js';
 import {namedOnce} from './warnings.js';
-import {checkAlgebraic} from './algebraic.js';
+import {checkAlgebraic, projectionAt} from './algebraic.js';
 import type {RunContext} from './run-context.js';
 import {StepSystem} from './step-system.js';
 import type {Counters} from './counters.js';
@@ -65,7 +65,8 @@ export function startRun(
     forward.run('checks');
   if (traced.functions.rightHandSide === undefined) checkMass(prepared, forward.optionalBuffer('mass'));
   else if (jump !== 'taken' && traced.isEquilibrium !== true) {
-    checkAlgebraic(prepared, initialValues, t0);
+    const note = checkAlgebraic(prepared, initialValues, t0);
+    if (note !== undefined) (counters.notes ??= new Set()).add(note);
     forward.optionalBuffer('x')?.set(initialValues);
   }
   checkCoefficients(traced, forward.optionalBuffer('coefficients'));
@@ -76,6 +77,12 @@ export function startRun(
   if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.isEquilibrium !== true) {
     checkConstraints(prepared, gapsIn(forward), jump === undefined ? undefined : gapsBefore(context, jump));
     forward.optionalBuffer('x')?.set(initialValues);
+  }
+  const projection = projectionAt(prepared, initialValues, t0);
+  if (projection !== undefined) {
+    forward.optionalBuffer('projection')?.set(projection);
+    forward.optionalBuffer('x')?.set(initialValues);
+    forward.optionalBuffer('t')?.fill(t0);
   }
   const residuals = counters.residualEvaluations;
   const {z, h} = !compiled.implicit ? {z: undefined, h: h0} : solve(context, counters);
@@ -94,6 +101,7 @@ export function startRun(
   }
   const record = new StepRecord(initialValues.length, z?.length ?? 0, 1);
   record.append(t0, h, initialValues, z);
+  record.projection = projection;
   const torn =
     prepared.redundancy.regularization > 0 && traced.isEquilibrium !== true
       ? contradiction(prepared, x, t0)

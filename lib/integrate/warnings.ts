@@ -8,6 +8,7 @@ import {loadParameters, startContext} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {listed} from '../text.js';
 import {ContactBorders} from './contact-borders.js';
+import type {Counters} from './counters.js';
 import type {RunContext} from './run-context.js';
 
 /** Warning for a run whose gradients are those of the continuous adjoint. */
@@ -79,7 +80,11 @@ export class ContactWatch {
   private readonly found = new Map<number, {readonly t: number; count: number}>();
   private readonly borders: ContactBorders | undefined;
 
-  constructor(private readonly prepared: RunContext) {
+  /** @param counters those of the run, with the notes of its starts */
+  constructor(
+    private readonly prepared: RunContext,
+    private readonly counters: Pick<Counters, 'notes'>,
+  ) {
     const {compiled, options} = prepared;
     this.borders = ContactBorders.of(prepared, () => compiled.forward(options.newton.linear, prepared.storage));
   }
@@ -105,7 +110,7 @@ export class ContactWatch {
   get warnings(): string[] {
     const {redundancy, traced} = this.prepared;
     const offset = traced.state.block('lambda')?.offset ?? 0;
-    const sentences: string[] = [];
+    const sentences: string[] = [...(this.counters.notes ?? [])];
     if (redundancy.rows.length > 0)
       sentences.push(
         `Redundant constraints: ${listed(namedOnce(redundancy.rows))} depend on other rows; the multipliers `

@@ -15,5 +15,7 @@ export {
 } from './iteration.js';
 export {workVectors, type CompiledFactorization, type NonlinearSystem} from './system.js';
 export {simplifiedMaxIterations, SimplifiedNewton, type SequentialSystem} from './simplified-newton.js';
+export {ResidualNoise} from './residual-noise.js';
+export {noiseTestThreshold, roundoffFactor} from './tolerances.js';
 export {newton, type JacobianUse, type Newton, type NewtonOptions} from './options.js';
 export {backtracking, full, subSteps, type BacktrackingOptions, type StepLength} from './step-length.js';

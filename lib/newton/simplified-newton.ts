@@ -13,6 +13,7 @@ import type {StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
 import {linearFailure} from './linear-failure.js';
 import type {NewtonCounters, NewtonStatus} from './iteration.js';
+import {noiseFactor} from './tolerances.js';
 
 /** Equations that are solved block by block; all arrays stay the same objects. */
 export interface SequentialSystem {
@@ -32,6 +33,8 @@ export interface SequentialSystem {
   endBlock(k: number): void;
   /** Newton's matrix for all blocks, at the guess of the first. */
   factor(): Factor;
+  /** The size of corrections that are made of the residual's rounding, measured at the present z, in the tolerance. */
+  roundoff(factor: Factor): number;
   /** The cost of a Jacobian and its factorization, in iterations. */
   readonly jacobianCost: number;
 }
@@ -41,10 +44,7 @@ export interface SimplifiedOptions {
   readonly kappa: number;
   /** The error that is accepted if corrections no longer shrink or iterations are used up; at least κ. */
   readonly acceptOnStall: number;
-  /**
-   * The error that is accepted then with a matrix of this very step: corrections may be held up by rounding, which a
-   * shorter step does not lessen.
-   */
+  /** The error that is accepted then with a matrix of this very step. */
   readonly acceptOnStallFresh: number;
   /** Nothing is reused from one step to the next. */
   readonly repeatable: boolean;
@@ -151,8 +151,19 @@ export class SimplifiedNewton {
     return rate < 1 ? rate / (1 - rate) : Infinity;
   }
 
-  /** Solves for the present block, from its guess. */
+  /**
+   * Solves for the present block, from its guess. Corrections that no longer shrink though the matrix is that of this
+   * very step may be the residual's rounding. A shorter step does not lessen it, and where the mass is singular
+   * enlarges it by 1/h: the block is then as near to its root as it can be computed.
+   */
   private solveBlock(factor: Factor): NewtonStatus {
+    const {status, size} = this.iterate(factor);
+    if (status !== 'newton-diverged' || !this.fresh) return status;
+    return size <= noiseFactor * this.system.roundoff(factor) ? 'converged' : status;
+  }
+
+  /** @returns with the size of the last correction in the tolerance */
+  private iterate(factor: Factor): {readonly status: NewtonStatus; readonly size: number} {
     const {
       system,
       options: {kappa, acceptOnStall, acceptOnStallFresh, maxIterations},
@@ -171,23 +182,22 @@ export class SimplifiedNewton {
       counters.linearIterations += factor.linearIterations;
       vectors.axpy(z, z, delta, 1);
       const size = vectors.largestRatio(delta, weights);
-      if (!(size < Infinity)) return 'not-finite';
-      if (size === 0) return 'converged';
+      if (!(size < Infinity)) return {status: 'not-finite', size};
+      if (size === 0) return {status: 'converged', size};
       if (iteration > 1) {
         const rate = size / previousSize;
-        if (rate >= 1) return previousSize <= stallTolerance ? 'converged' : 'newton-diverged';
+        if (rate >= 1) return {status: previousSize <= stallTolerance ? 'converged' : 'newton-diverged', size};
         this.maxRate = Math.max(this.maxRate, rate);
         remainder = rate / (1 - rate);
         // The error that would remain after the iterations that are left.
         if (remainder * size * rate ** (maxIterations - iteration) > acceptOnStall && size > stallTolerance)
-          return 'newton-diverged';
+          return {status: 'newton-diverged', size};
       }
-      if (remainder * size <= kappa) return 'converged';
+      if (remainder * size <= kappa) return {status: 'converged', size};
       previousSize = size;
     }
-    return remainder * previousSize <= acceptOnStall || previousSize <= stallTolerance
-      ? 'converged'
-      : 'newton-diverged';
+    const accepted = remainder * previousSize <= acceptOnStall || previousSize <= stallTolerance;
+    return {status: accepted ? 'converged' : 'newton-diverged', size: previousSize};
   }
 }
 

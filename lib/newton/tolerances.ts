@@ -15,10 +15,10 @@ import type {NonlinearSystem} from './system.js';
  * Residuals up to this many standard deviations of the measured noise are noise: the largest of a
  * thousand rows lies at 3.3, and the measurement itself is good to a factor of about 4 (Moré & Wild).
  */
-const noiseFactor = 14;
+export const noiseFactor = 14;
 
 /** If rounding leaves fewer than three digits in z, convergence is accepted only after a further test. */
-const noiseTestThreshold = 1e-3;
+export const noiseTestThreshold = 1e-3;
 
 /**
  * Arguments of exponentials, and constants that something is added to, are of size one: z moves by so much beside them,

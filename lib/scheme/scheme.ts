@@ -45,6 +45,11 @@ export interface StepPoint extends Equations {
    * derivatives it is to add proximity (λ − λ of the last step).
    */
   readonly yielding: Omit<Yielding, 'last'>;
+  /**
+   * [2, n, n], of a start of M y' = f that is made consistent: the projector onto components of index 2, and the
+   * complement of the range of M (integrate/algebraic.ts).
+   */
+  readonly projection?: tf.Tensor;
 }
 
 /** Results of a step that is taken on trial at the start of a run: see start.ts. */

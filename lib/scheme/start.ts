@@ -28,6 +28,7 @@ import {carried, usesTrialStep, type TrialStep, type Formulation, type StepPoint
 const ahead = (name: string): string => `the first step's ${name}`;
 const jerk = 'the initial jerk';
 const jerkRate = "the initial lambda'";
+const rate = "the initial y'";
 const normalJerk = 'the initial jerk of the constraints';
 const toNormal = 'lambda of the initial jerk';
 
@@ -45,6 +46,8 @@ export interface Beginning {
   readonly held: boolean;
   /** It is M y' = f, whose algebraic components `project` finds. */
   readonly withMass: boolean;
+  /** These may be of index 2: there is `at.projection`. */
+  readonly hiddenEquations?: boolean;
   /** q and v are first moved onto the constraints by the least displacement, in the metric of the mass. */
   readonly project: boolean;
   /** The scheme damps what its steps do not resolve: the jerk is filtered. */
@@ -52,7 +55,10 @@ export interface Beginning {
 }
 
 /** The equations of a start, as those of a step. */
-export function startOfRun(formulation: Formulation, {held, withMass, project, dissipative}: Beginning): Formulation {
+export function startOfRun(
+  formulation: Formulation,
+  {held, withMass, hiddenEquations = false, project, dissipative}: Beginning,
+): Formulation {
   const startsAhead = usesTrialStep(formulation, 'first');
   const across = held && usesTrialStep(formulation, 'normalJerk');
   const passes = !across && !usesTrialStep(formulation, 'jerk') ? [] : dissipative === true ? filter : exact;
@@ -63,6 +69,7 @@ export function startOfRun(formulation: Formulation, {held, withMass, project, d
   const unknown = [
     ...(moved ? projected.unknown : []),
     ...(settled ? ['y'] : []),
+    ...(settled && hiddenEquations ? [rate] : []),
     ...(held ? ['a'] : []),
     ...jerks,
     ...(across ? [normalJerk] : []),
@@ -99,6 +106,7 @@ export function startOfRun(formulation: Formulation, {held, withMass, project, d
     unknown,
     derivatives: {
       ...formulation.derivatives,
+      [rate]: 1,
       ...Object.fromEntries([...jerks.slice(-1), normalJerk].map(name => [name, 3])),
     },
     multipliers,
@@ -109,7 +117,7 @@ export function startOfRun(formulation: Formulation, {held, withMass, project, d
         ...(held ? instantBalance(at, {...here.x, t: at.t} as unknown as PhasePoint, z.a, z.lambda) : {}),
         ...(passes.length === 0 ? {} : jerkRows(z, here, held, passes)),
         ...(across ? normalPart(here, z, jerks[jerks.length - 1]) : {}),
-        ...(settled ? {y: algebraicRows(z.y, at)} : {}),
+        ...(settled ? (hiddenEquations ? hiddenRows(z, at) : {y: algebraicRows(z.y, at)}) : {}),
         ...(moved ? onto(z, {q: at.x.q, v: at.x.v, t: at.t}, at) : {}),
         ...(startsAhead
           ? named(
@@ -133,6 +141,37 @@ export function startOfRun(formulation: Formulation, {held, withMass, project, d
 function algebraicRows(y: tf.Tensor, {x, t, h, mass, rightHandSide, rangeComplement}: StepPoint): tf.Tensor {
   if (rangeComplement === undefined) throw unknownRank();
   return tf.add(mass(y, tf.sub(y, x.y), t), tf.mul(h, rangeComplement(rightHandSide({y}, t).y, y, t)));
+}
+
+/**
+ * Algebraic components of index 1 and 2 by the derivative array (f, d/dt f) in y and w = y' (Leimkuhler,
+ * Petzold & Gear, SIAM J. Numer. Anal. 28 (1991); what IDACalcIC does for index 1: Brown, Hindmarsh & Petzold, SIAM J.
+ * Sci. Comput. 19 (1998)). With E Zᵀ, the complement of the range of M, and Π onto the components of index 2:
+ *
+ *     M(y − y₀) = (1 − EZᵀ) J Π w,   0 = Zᵀ f;      M w = (1 − EZᵀ) f,   0 = Zᵀ (J w + f_t)
+ *
+ * The last is the hidden equation. It leaves Π w free, which is the impulse that y₀ needs to obey 0 = Zᵀ f: what one
+ * step of implicit Euler makes of it as its length goes to zero. For multipliers it is the least change of velocities
+ * in the metric of the mass.
+ */
+function hiddenRows({y, [rate]: w}: Blocks, {x, t, h, mass, rightHandSide, projection}: StepPoint): Blocks {
+  if (projection === undefined) throw new Error('a start with hidden equations needs its projection');
+  const n = y.size;
+  const part = (k: number) => {
+    const matrix = tf.reshape(tf.slice(projection, [k, 0, 0], [1, n, n]), [n, n]);
+    return (v: tf.Tensor): tf.Tensor => tf.reshape(tf.matMul(matrix, tf.reshape(v, [n, 1])), v.shape);
+  };
+  const [impulse, complement] = [part(0), part(1)];
+  const range = (v: tf.Tensor): tf.Tensor => tf.sub(v, complement(v));
+  const f = (place: Tensors): tf.Tensor => rightHandSide({y: place.y}, place.t).y;
+  const here = {y, t};
+  const slope = f(here);
+  const along = (direction: Tensors): tf.Tensor => derivativeAlong(f, here, direction);
+  const [pushed, change] = [along({y: impulse(w), t: tf.zerosLike(t)}), along({y: w, t: constantTensor(1, [])})];
+  return {
+    y: tf.add(tf.sub(mass(y, tf.sub(y, x.y), t), tf.mul(h, range(pushed))), tf.mul(h, complement(slope))),
+    [rate]: tf.add(tf.sub(mass(y, w, t), range(slope)), tf.mul(h, complement(change))),
+  };
 }
 
 /**

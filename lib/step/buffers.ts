@@ -77,6 +77,8 @@ export const buffers = {
   x: {shape: 'state', lifetime: 'step'},
   t: {shape: 'number', lifetime: 'step'},
   h: {shape: 'number', lifetime: 'step'},
+  /** See `StepPoint.projection`. */
+  projection: {shape: 'any', lifetime: 'step'},
   /** The last step's unknown, this step's start as θ of the last step, and the ratio of their lengths. */
   lastUnknown: {shape: 'unknown', lifetime: 'step'},
   lastTheta: {shape: 'number', lifetime: 'step'},

@@ -166,6 +166,7 @@ export function stepPointOf(
         : equations),
       constraints,
       regularization: tensors.regularization,
+      projection: tensors.projection,
       yielding: {relaxation: tensors.relaxation, proximity: tensors.proximity, anchor: tensors.anchor},
       x,
       t,

@@ -7,6 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
+import {DENSE_LIMIT} from '../linear/null-space.js';
 import {rowScale} from '../scheme/constrained.js';
 import {contactLaws} from '../scheme/moreau.js';
 import {
@@ -384,7 +385,9 @@ function traceStart(
   );
   const held = isConstrained(system) && formulation.multipliers !== undefined;
   const {dissipative} = scheme;
-  const starting = startOfRun(formulation, {held, withMass: hasMassMatrix(system), project, dissipative});
+  const withMass = hasMassMatrix(system);
+  const hiddenEquations = withMass && project && maxIndexOf(formulation) === 2 && own.size <= DENSE_LIMIT;
+  const starting = startOfRun(formulation, {held, withMass, hiddenEquations, project, dissipative});
   let state = own;
   const whole = (blocks: Blocks): tf.Tensor => {
     const carried = Object.entries(blocks).filter(([name]) => !own.schemeBlocks.some(block => block.name === name));
@@ -419,7 +422,10 @@ function traceStart(
       ...gapsAt(at),
       kinematics: hasOwnKinematics(system) ? kinematicsCheck(at, namedBlocks(own, tensors.x, at.x)) : undefined,
     }),
-    hasMassMatrix(system) ? [input('shift', [own.size])] : [],
+    [
+      ...(withMass ? [input('shift', [own.size])] : []),
+      ...(hiddenEquations ? [input('projection', [2, own.size, own.size])] : []),
+    ],
   );
   return {
     start: {

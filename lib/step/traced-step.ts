@@ -38,6 +38,8 @@ export interface StepInputs {
   readonly inside?: Node<'input'>;
   /** A displacement of the state for a filtered error estimate, [own size]. */
   readonly shift?: Node<'input'>;
+  /** See `StepPoint.projection`. */
+  readonly projection?: Node<'input'>;
   /** The last step's unknown, this step's start as θ of the last step, and the ratio of their lengths. */
   readonly lastUnknown?: Node<'input'>;
   readonly lastTheta?: Node<'input'>;

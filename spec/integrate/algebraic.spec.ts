@@ -233,6 +233,25 @@ describe("M y' = f(y, t) with a singular mass", function () {
         }
         exact.dispose();
       }
+      // Tolerances below what rounding leaves of some stages: a shorter step does not lessen it.
+      for (const [scheme, rtol] of [
+        [radauIIA5(), 1e-11],
+        [kvaerno5(), 1e-11],
+        [kvaerno5(), 1e-10],
+      ] as const) {
+        const options = {
+          scheme,
+          dt: 1e-6,
+          t1: 0.2,
+          saveAt: 'end',
+          control: adaptive({rtol, atol: rtol / 100}),
+        } as const;
+        const tightest = simulate(amplifier, initial, options);
+        const off = endOf(tightest.values('y')).map((u, i) => u - reference[i]);
+        expect(largest(off), `${scheme.name} at ${rtol}`).to.be.below(3 * rtol);
+        expect(tightest.stats.failures['newton-diverged'] ?? 0).to.be.below(20);
+        tightest.dispose();
+      }
     });
 
     // x'' = −λx, z'' = −λz − 1 with xu + zw = 0: the pendulum of index 2, in cartesian coordinates.
@@ -346,7 +365,8 @@ describe("M y' = f(y, t) with a singular mass", function () {
       };
       expect(by[0]).to.be.closeTo(slope(sum, 1e-3), 1e-9);
       expect(by[1]).to.equal(0);
-      const {code} = caught(() => simulate(second, consistent, {...project, params: {}}));
+      // Index 2 is published-starts.spec.ts's.
+      const {code} = caught(() => simulate(second, consistent, {...project, params: {}, scheme: gaussLegendre()}));
       expect(code).to.equal('bad-index');
     });
 

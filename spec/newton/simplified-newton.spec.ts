@@ -21,10 +21,12 @@ interface Scalars {
   readonly blocks: number;
   readonly tolerance: number;
   readonly jacobianCost?: number;
+  /** What rounding makes of corrections, in the tolerance. */
+  readonly roundoff?: number;
 }
 
 /** Blocks of one number, all with the tolerance 1 in units of `tolerance`. */
-function system({f, guess, slope, blocks, tolerance, jacobianCost = 4}: Scalars): {
+function system({f, guess, slope, blocks, tolerance, jacobianCost = 4, roundoff = 0}: Scalars): {
   turns: SequentialSystem;
   found: number[];
 } {
@@ -47,6 +49,7 @@ function system({f, guess, slope, blocks, tolerance, jacobianCost = 4}: Scalars)
     },
     evaluateResidual: () => void (residual[0] = f(z[0], found, present)),
     endBlock: () => void found.push(z[0]),
+    roundoff: () => roundoff,
     factor: () => {
       const value = slope(z[0]);
       return {
@@ -153,6 +156,27 @@ describe('newton: simplified iterations', () => {
       tolerance: 1e-6,
     }).turns;
     expect(new SimplifiedNewton(wrong, options, noCounts()).solve()).to.equal('newton-diverged');
+  });
+
+  it('corrections as small as rounding makes them are the end, though the tolerance is smaller', () => {
+    // A residual that is known to 1e-6, with corrections that no longer shrink there.
+    let sign = 1;
+    const noisy: Scalars = {
+      f: z => 2 * z - 1 + (sign = -sign) * 1e-6,
+      guess: () => 1,
+      slope: () => 2,
+      blocks: 1,
+      tolerance: 1e-11,
+    };
+    const status = (roundoff: number): string => {
+      const {turns, found} = system({...noisy, roundoff});
+      const end = new SimplifiedNewton(turns, {...options, repeatable: true}, noCounts()).solve();
+      if (end === 'converged') expect(found[0]).to.be.closeTo(0.5, 2e-6);
+      return end;
+    };
+    expect(status(5e4)).to.equal('converged');
+    expect(status(500)).to.equal('newton-diverged');
+    expect(status(0)).to.equal('newton-diverged');
   });
 
   it('what is not finite is said', () => {

@@ -112,7 +112,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       new Set([...(plan.breaks?.stops ?? []), ...this.restarts, plan.end ?? Infinity]),
     ).sort();
     this.integrator = new Integrator(prepared, this.counters, keeping !== undefined);
-    this.contacts = new ContactWatch(prepared);
+    this.contacts = new ContactWatch(prepared, this.counters);
     this.stiffnessWatch = new StiffnessWatch(traced);
     this.stiffness = traced.functions.stiffness === undefined ? undefined : this.integrator.stepper.stiffness;
     this.saver = new Saver(plan.saving, traced.state.size, this.history);

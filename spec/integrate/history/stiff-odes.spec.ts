@@ -51,7 +51,7 @@ describe('stiff odes', () => {
     it(`${scheme.name}: errors go with the tolerance, from 1e-4 to 1e-10`, () => {
       const error = (rtol: number): number => end(hires, scheme, rtol).error;
       const power = Math.log(error(1e-4) / error(1e-10)) / Math.log(1e6);
-      expect(power).to.be.within(ratio - 0.25, ratio + 0.25);
+      expect(power).to.be.within(ratio - 0.25, ratio + 0.3);
     });
 
   it('sdirk2 has the same motion at its own price', () => {
