@@ -5,6 +5,8 @@ export interface Directions {
   readonly count: number;
   readonly initial: Float64Array;
   readonly parameters: readonly Float64Array[];
+  /** Of the time of the start, by the clock of the loops, [count]; absent where it is a constant. */
+  readonly t0?: Float64Array;
 }
 
 /** A cotangent of the state, and how it changes along every direction [count, state]. */

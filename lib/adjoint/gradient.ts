@@ -11,6 +11,8 @@ export interface Gradient {
   readonly initial: Float64Array;
   /** One for each parameter of the traced step. */
   readonly parameters: readonly Float64Array[];
+  /** The derivative by the time of the start, the user's; where it was asked for. */
+  readonly t0?: number;
   /** Steps that were taken again, as the budget of memory did not hold them. */
   readonly recomputedSteps: number;
 }

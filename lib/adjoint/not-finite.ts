@@ -36,7 +36,7 @@ function parameterName({traced}: StepContext, i: number): string {
 /** The first part of a gradient that is not finite. */
 export function notFinitePart(
   context: StepContext,
-  {initial, parameters}: Pick<Gradient, 'initial' | 'parameters'>,
+  {initial, parameters, t0}: Pick<Gradient, 'initial' | 'parameters' | 't0'>,
 ): {name: string; value: number} | undefined {
   const row = notFinite(initial);
   if (row >= 0) return {name: `initial ${context.traced.state.rowName(row)}`, value: initial[row]};
@@ -44,6 +44,7 @@ export function notFinitePart(
     const at = notFinite(parameters[i]);
     if (at >= 0) return {name: parameterName(context, i), value: parameters[i][at]};
   }
+  if (t0 !== undefined && !Number.isFinite(t0)) return {name: 't0', value: t0};
   return undefined;
 }
 

@@ -6,6 +6,7 @@ import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startContext} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
+import {toUserTime} from '../step/time-direction.js';
 import {addTo} from './add-to.js';
 import type {BatchedPull, Gradient, TransitionPull} from './gradient.js';
 import {addEnds} from './gradient.js';
@@ -25,6 +26,16 @@ export interface RunCotangents {
   readonly times?: Float64Array;
   /** Cotangents of the times of the events that occurred, in their order. */
   readonly eventTimes?: Float64Array;
+  /** The derivative by the time of the start is asked for, too. */
+  readonly t0?: boolean;
+}
+
+/** Cotangents of the time of the start, by the clock of the loops: see start-time.ts. */
+export interface StartTimePull {
+  /** @param xCotangent that of the state after the first transition */
+  first(xCotangent: Float64Array): number;
+  /** @param xCotangent that of the state that the run begins with */
+  start(xCotangent: Float64Array): number;
 }
 
 /**
@@ -40,6 +51,7 @@ function gridSegment({after}: SavedStates, last: number, n: number, most: number
 /**
  * @param start the step that began the run
  * @param watch looks at every transition
+ * @param startTime where the derivative by the time of the start is asked for
  */
 export function sweepBack(
   context: StepContext,
@@ -47,17 +59,20 @@ export function sweepBack(
   start: StepRecord,
   backwards: BackwardTraversal,
   pull: TransitionPull,
-  {states}: RunCotangents,
+  {states, times}: RunCotangents,
   watch?: TransitionWatch,
+  startTime?: StartTimePull,
 ): Gradient {
   const {xCotangent, executable, batched} = pull;
   const cursor = new SavedCursor(saved, true);
   let isNew = true;
+  let afterFirst: Float64Array | undefined;
   const addEndOf = (n: number): void => {
     if (cursor.back(n) && addEnds(cursor, states, xCotangent)) isNew = true;
   };
   const visit: VisitTransition = (n, record, from, to, end) => {
     addEndOf(n);
+    if (n === 0 && startTime !== undefined) afterFirst = xCotangent.slice();
     pull.pull({n, record, from, to, end, isNew, saved: cursor, states});
     isNew = false;
     watch?.(n, record.time(from), xCotangent, executable);
@@ -66,7 +81,9 @@ export function sweepBack(
     (several: BatchedPull): VisitBatch =>
     (n, record, limit, end) => {
       const {maxSaved} = several;
-      const most = Math.min(limit, several.maxCount);
+      // The first transition is visited by itself where its beginning moves.
+      const most = Math.min(limit, several.maxCount, startTime === undefined ? Infinity : n);
+      if (most === 0) return 0;
       let from: number;
       if (several.savedAt === 'ends') {
         addEndOf(n);
@@ -85,7 +102,21 @@ export function sweepBack(
   );
   addEndOf(-1);
   const parameters = pull.finish();
-  return {initial: pullStart(startContext(context), start, xCotangent, parameters), parameters, recomputedSteps};
+  const t0 =
+    startTime === undefined
+      ? undefined
+      : toUserTime(
+          context.traced,
+          startTime.start(xCotangent.slice()) + (afterFirst === undefined ? 0 : startTime.first(afterFirst)),
+        ) + ofStart(saved, times);
+  return {initial: pullStart(startContext(context), start, xCotangent, parameters), parameters, t0, recomputedSteps};
+}
+
+/** Cotangents of the times of saved states that are the start. */
+function ofStart({after}: SavedStates, times: Float64Array | undefined): number {
+  let sum = 0;
+  for (let i = 0; i < after.length && after[i] === 0; i++) sum += times?.[i] ?? 0;
+  return sum;
 }
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */

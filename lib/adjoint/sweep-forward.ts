@@ -1,9 +1,11 @@
 /** Propagates tangents along a run, transition by transition, and stores those of the saved states. */
 import type {StepContext} from '../step/context.js';
+import {toUserTimes} from '../step/time-direction.js';
 import type {Directions} from './directions.js';
 import type {StepRecord} from './record.js';
 import type {SavedStates, VisitTransition} from './step-history.js';
 import {SavedCursor} from './step-history.js';
+import {negated, StepTangents} from './step-tangents.js';
 import {startTangent, stepPush} from './tangent.js';
 
 /** A saved state inside a transition. */
@@ -49,9 +51,12 @@ const nothing: readonly Inside[] = [];
 /** Transitions whose times are constants and that have no saved states inside them: row by row. */
 export function pushRows(context: StepContext, directions: Directions): TransitionPush {
   const push = stepPush(context, directions);
+  const {t0} = directions;
   return {
-    push(_n, record, from, to, _end, dx) {
-      for (let k = from; k < to; k++) dx.set(push(record, k, dx));
+    push(n, record, from, to, _end, dx) {
+      const first = n === 0 && t0 !== undefined ? new StepTangents(context, directions) : undefined;
+      if (first !== undefined && t0 !== undefined) dx.set(first.push(record, from, dx, t0, negated(t0)));
+      for (let k = first === undefined ? from : from + 1; k < to; k++) dx.set(push(record, k, dx));
       return dx;
     },
   };
@@ -68,7 +73,7 @@ export class SweepForward {
 
   /** @param start the step that began the run */
   constructor(
-    context: StepContext,
+    private readonly context: StepContext,
     saved: SavedStates,
     start: StepRecord,
     private readonly directions: Directions,
@@ -96,9 +101,16 @@ export class SweepForward {
     const {
       states,
       push,
-      directions: {count},
+      cursor,
+      context,
+      directions: {count, t0},
     } = this;
-    return {count, states, ...push.times?.(states.length)};
+    const moving = push.times?.(states.length);
+    if (t0 === undefined) return {count, states, ...moving};
+    const none = new Float64Array(count);
+    const begins = toUserTimes(context.traced, t0);
+    const times = states.map((_, i) => (cursor.after(i) === 0 ? begins : (moving?.times?.[i] ?? none)));
+    return {count, states, ...moving, times};
   }
 
   private keepEnd(): void {

@@ -9,6 +9,7 @@ import type {Directions} from './directions.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
+import {negated, StepTangents} from './step-tangents.js';
 import {TangentResidual} from './tangent-residual.js';
 
 /** One step for all directions: dx [count, state] becomes that of the step's end. */
@@ -43,9 +44,15 @@ export function stepPush(context: StepContext, directions: Directions): TangentP
   };
 }
 
-/** Through the step that begins the run, where there is one. */
+/**
+ * Through the step that begins the run, where there is one. If the time of the start moves, the end of the first step
+ * stays, and its length gives what the start's time takes.
+ */
 export function startTangent(context: StepContext, start: StepRecord, directions: Directions): Float64Array {
-  return context.resumed === true
-    ? directions.initial.slice()
-    : stepPush(startContext(context), directions)(start, 0, directions.initial).slice();
+  const {initial, t0} = directions;
+  if (context.resumed === true) return initial.slice();
+  const own = startContext(context);
+  return t0 === undefined
+    ? stepPush(own, directions)(start, 0, initial).slice()
+    : new StepTangents(own, directions).push(start, 0, initial, t0, negated(t0)).slice();
 }

@@ -67,7 +67,7 @@ export function prepareDense(forward: StepExecutable<HistoryProgram>): void {
 const paths = new WeakMap<TracedStep, boolean>();
 
 /** Whether a step reads a Brownian path: that of an sde does. */
-function readsPath(step: TracedStep): boolean {
+export function readsPath(step: TracedStep): boolean {
   let found = paths.get(step);
   if (found === undefined) {
     found = topological(namedFunctions(step.functions).map(({node}) => node)).some(({op}) => op === 'brownian');
@@ -75,6 +75,21 @@ function readsPath(step: TracedStep): boolean {
   }
   return found;
 }
+
+export const noPathDerivative = (what: string): GradientError =>
+  new GradientError(
+    'no-time-derivative',
+    `A Brownian path has no derivative in time, so the gradient of an sde ${what} does not exist. `
+      + 'Use a loss at fixed times.',
+  );
+
+/** The error where the time of the start moves, and an event happens there. */
+export const eventAtStart = (): GradientError =>
+  new GradientError(
+    'no-time-derivative',
+    'An event happens at the start of the run, so that a derivative by t0 depends on the side that it is taken from. '
+      + 'Start the run beside the event.',
+  );
 
 /**
  * The divisor of an event's derivatives.
@@ -90,12 +105,7 @@ export function crossingRate(
   clock: number,
   event: number,
 ): number {
-  if (readsPath(traced))
-    throw new GradientError(
-      'no-time-derivative',
-      'A Brownian path has no derivative in time, so the gradient of an sde through the time of an event does '
-        + 'not exist. Use a loss at fixed times.',
-    );
+  if (readsPath(traced)) throw noPathDerivative('through the time of an event');
   // The time moves by the function's change over this.
   if (least === fixedTime) return Infinity;
   if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
@@ -123,6 +133,8 @@ export class TimedPull implements TransitionPull {
   readonly executable: StepExecutable<HistoryAdjointProgram>;
   readonly xCotangent: Float64Array;
   readonly batched?: BatchedPull;
+  /** The cotangent of the time that the first transition begins at, its end being held; after its pull. */
+  startCotangent = 0;
   private readonly cotangents: ParameterCotangents;
   private readonly happenedCotangents: Float64Array;
   private readonly momentCotangents: Float64Array;
@@ -138,8 +150,9 @@ export class TimedPull implements TransitionPull {
     private readonly context: StepContext,
     private readonly history: StepHistory,
     private readonly restart: Restart,
-    {times, eventTimes}: RunCotangents,
+    {times, eventTimes, t0}: RunCotangents,
   ) {
+    if (t0 === true && history.jumps.has(0)) throw eventAtStart();
     this.executable = historyAdjoint(context);
     loadParameters(this.executable, context);
     this.cotangents = new ParameterCotangents(context, this.executable, context.compiled.canAccumulate, true);
@@ -182,8 +195,9 @@ export class TimedPull implements TransitionPull {
     if (to !== undefined) this.correct(record, k, n, to, between);
     const {tCotangent, hCotangent} = step.pull(record, k, xCotangent, between?.zCotangent, between?.insideCotangent);
     if (between !== undefined) addTo(xCotangent, between.xCotangent);
-    if (from !== undefined)
-      momentCotangents[from] += tCotangent + (between?.tCotangent ?? 0) - hCotangent - (between?.hCotangent ?? 0);
+    const ofBeginning = tCotangent + (between?.tCotangent ?? 0) - hCotangent - (between?.hCotangent ?? 0);
+    if (from !== undefined) momentCotangents[from] += ofBeginning;
+    if (n === 0) this.startCotangent = ofBeginning;
   }
 
   /** Only runs with dense output have states within steps. */

@@ -6,87 +6,18 @@
  *
  * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative with respect to the step's length.
  */
-import type {BufferName, StepExecutable} from '../step/buffers.js';
 import {toUserTimes} from '../step/time-direction.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startContext} from '../step/context.js';
-import type {HistoryTangentProgram} from '../step/history-programs.js';
-import {historyTangentPrograms} from '../step/history-programs.js';
 import type {StepHistory, InteriorEvent, Restart} from './step-history.js';
 import type {Inside, Sensitivities, TransitionPush} from './sweep-forward.js';
-import {historyAdjoint, historyForward, crossingRate, prepareDense} from './timed-pull.js';
-import {setDirections} from './derived-cotangents.js';
-import {jacobianFactor} from './jacobian-factor.js';
-import type {JacobianFactor} from './jacobian-factor.js';
+import {eventAtStart, historyAdjoint, historyForward, crossingRate, prepareDense} from './timed-pull.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {ByLength} from './timed-step.js';
 import {lengthDerivative} from './timed-step.js';
 import type {Directions} from './directions.js';
-import {TangentResidual} from './tangent-residual.js';
-
-/** A step's tangent programs for `count` directions, loaded. */
-class StepTangents {
-  readonly executable: StepExecutable<HistoryTangentProgram>;
-  readonly jacobian: JacobianFactor | undefined;
-  readonly dz?: Float64Array;
-  private remainder: TangentResidual | undefined;
-
-  constructor(
-    readonly context: StepContext,
-    private readonly directions: Directions,
-  ) {
-    const {compiled, traced} = context;
-    const {count} = directions;
-    this.executable = compiled.group(`historyTangent.${count}`, () =>
-      historyTangentPrograms(compiled.derived.step, compiled.matrices.jacobian, count),
-    );
-    loadParameters(this.executable, context);
-    setDirections(context, this.executable, directions);
-    this.jacobian = jacobianFactor(context, this.executable);
-    if (this.jacobian !== undefined)
-      this.dz = this.executable.optionalBuffer('dz') ?? new Float64Array(count * traced.unknown.size);
-  }
-
-  set(name: BufferName, values: Float64Array): void {
-    this.executable.optionalBuffer(name)?.set(values);
-  }
-
-  /** Adds s times a vector to direction d of the tangents of what dense output reads inside the step. */
-  addInside(d: number, vector: Float64Array, s: number): void {
-    const tangents = this.executable.optionalBuffer('dInside');
-    if (tangents !== undefined)
-      for (let i = 0; i < vector.length; i++) tangents[d * vector.length + i] += s * vector[i];
-  }
-
-  /** ẋ of the step's end, for dx, dt and dh; the executable's own buffer. */
-  push(record: StepRecord, k: number, dx: Float64Array, dt: Float64Array, dh: Float64Array): Float64Array {
-    const {executable, jacobian, dz, directions} = this;
-    record.load(k, stepBuffers(executable));
-    this.set('dx', dx);
-    this.set('dt', dt);
-    this.set('dh', dh);
-    if (jacobian !== undefined && dz !== undefined) {
-      jacobian.refresh();
-      executable.run('pushResidual');
-      this.remainder ??= new TangentResidual(
-        this.context,
-        directions.count,
-        {
-          dx: executable.optionalBuffer('dx'),
-          dt: executable.optionalBuffer('dt'),
-          dh: executable.optionalBuffer('dh'),
-          dz,
-        },
-        directions,
-      );
-      this.remainder.setStep(record, k);
-      jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.residual);
-    }
-    executable.run('pushUpdate');
-    return executable.buffer('dNext');
-  }
-}
+import {StepTangents} from './step-tangents.js';
 
 export class TimedPush implements TransitionPush {
   /** Tangents of each event time, [count]. */
@@ -162,11 +93,11 @@ export class TimedPush implements TransitionPush {
     const {
       history,
       step,
-      directions: {count},
+      directions: {count, t0},
     } = this;
     const from = history.startsAtEvent.get(n);
     const to = history.endsAtEvent.get(n);
-    const dt = from === undefined ? new Float64Array(count) : this.moment(from);
+    const dt = from !== undefined ? this.moment(from) : ((n === 0 ? t0 : undefined) ?? new Float64Array(count));
     // The end is held: the length gives what the start's time takes.
     const dh = dt.map(value => -value);
     const dNext = step.push(record, k, dx, dt, dh).slice();
@@ -311,6 +242,7 @@ export class TimedPush implements TransitionPush {
 
   private pushJump(record: StepRecord, k: number, n: number, moment: number, dx: Float64Array): Float64Array {
     const {history, context, step, directions} = this;
+    if (n === 0 && directions.t0 !== undefined) throw eventAtStart();
     const event = history.eventTimes[moment];
     const forward = historyForward(context);
     loadParameters(forward, context);

@@ -11,6 +11,7 @@ import {StepRecord} from '../adjoint/record.js';
 import {firstPass, reverseAll, type Recomputation} from '../adjoint/schedule.js';
 import type {BackwardTraversal, StepHistory, VisitTransition, VisitBatch} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
+import {startTimePull} from '../adjoint/start-time.js';
 import {sweepBack} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
 import {pushRows, SweepForward} from '../adjoint/sweep-forward.js';
@@ -19,6 +20,7 @@ import {TimedPush} from '../adjoint/timed-push.js';
 import type {StepContext} from '../step/context.js';
 import type {StoragePolicy} from '../step/stored-for-backward.js';
 import {rowHeaderSize} from '../step/block-layout.js';
+import {noStartTime} from './adjoints/adjoint.js';
 import {CheckedReplay, type AdjointMethod, type StateRecorder} from './adjoints/method.js';
 import {recomputeGrid, recomputeHistory} from './recompute.js';
 import {noCounts} from './counters.js';
@@ -28,6 +30,7 @@ import {bytesPerNumber, mostStates, requireMemory, withinMachine} from './memory
 import type {BackwardRecorder, BackwardPolicy, BackwardTape, Path, SerializedTape} from './path.js';
 import {CallBatcher} from './call-batcher.js';
 import type {RunContext} from './run-context.js';
+import {startRun} from './start.js';
 import {leftMatrixSize} from './step-system.js';
 
 /** How the steps of a grid are recorded and pulled back. */
@@ -297,12 +300,16 @@ class KeptSteps implements BackwardTape {
     if (grid === undefined) throw new Error('a run kept for its tangents has no way back');
     const prepared = given.storage === keeps ? given : {...given, storage: keeps};
     const saved = timed?.history.saved ?? {after: prepared.options.saved};
-    const pull =
-      timed === undefined
-        ? grid.pull(prepared)
-        : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
     const backwards: BackwardTraversal = (visit, together) => this.backwards(prepared, visit, together);
-    return sweepBack(prepared, saved, start, backwards, pull, cotangents, watch);
+    const moves = cotangents.t0 === true;
+    if (timed !== undefined) {
+      const pull = new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
+      const startTime = moves ? startTimePull(prepared, start, pull) : undefined;
+      return sweepBack(prepared, saved, start, backwards, pull, cotangents, watch, startTime);
+    }
+    if (moves && grid.iterations && prepared.compiled.implicit) throw noStartTime('unrolledAdjoint');
+    const startTime = moves ? startTimePull(prepared, start, () => firstStep(given)) : undefined;
+    return sweepBack(prepared, saved, start, backwards, grid.pull(prepared), cotangents, watch, startTime);
   }
 
   push(prepared: RunContext, {start}: Path, directions: Directions): Sensitivities {
@@ -384,6 +391,16 @@ class KeptSteps implements BackwardTape {
       },
     });
   }
+}
+
+/** The first step of a grid taken again, and recorded whole. */
+function firstStep(given: RunContext): StepRecord {
+  const prepared = {...given, storage: undefined};
+  const record = newRecord(prepared, 1);
+  const again = recomputeGrid(prepared, false, false);
+  again.state.set(startRun(prepared, noCounts()).x);
+  again.take(0, record);
+  return record;
 }
 
 const nothing = new Float64Array(0);

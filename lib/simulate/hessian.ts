@@ -77,6 +77,8 @@ function check({options: {adjoint, events}, traced}: PreparedRun, loss: unknown,
       'bad-hvp',
       'hvp: omit observe, and compute its values in the loss, as a function of the saved series.',
     );
+  if (directions.some(direction => direction.t0 !== undefined))
+    throw new OptionError('bad-hvp', 'hvp does not support directions of t0: take differences of simulate.jvp.');
   if (directions.length === 0) throw new OptionError('bad-tangent', 'hvps: give one direction at least.');
 }
 

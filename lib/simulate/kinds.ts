@@ -80,6 +80,8 @@ export interface Pullback<
   readonly variables: Map<tf.Variable, Float64Array>;
   /** Captured tensors that are not variables. */
   readonly tensors: Map<tf.Tensor, Float64Array>;
+  /** The derivative by the time of the start, where the pullback was called with {t0: true}. */
+  readonly t0?: number;
   /**
    * Steps that were recomputed because they did not fit into implicitAdjoint({memory}); with backsolveAdjoint, the
    * steps taken backwards.
@@ -95,7 +97,10 @@ export interface Tangent<S extends AnySystem = System> {
   readonly params?: NumericParamsOf<ParamsOf<S>>;
   /** Directions of captured variables. */
   readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
+  /** Of the time of the start: all other times of the run stay, and the first step begins earlier or later. */
+  readonly t0?: number;
 }
+
 
 /** Directional derivatives of the saved values: each [saved, ...shape], row-major. */
 export type SavedTangent<S extends AnySystem = System> = ByKind<

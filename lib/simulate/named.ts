@@ -3,10 +3,11 @@ import * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Directions} from '../adjoint/directions.js';
 import {OptionError, ShapeError} from '../errors.js';
-import {any, list, object, refuseUnknownOptions, requireValue} from '../checks.js';
+import {any, boolean, finite, list, object, refuseUnknownOptions, requireValue} from '../checks.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import {readParams, toTree} from '../system/params.js';
+import {toUserTime} from '../step/time-direction.js';
 import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';
 import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
@@ -26,6 +27,14 @@ export function runCotangents(
     series: packCotangent(prepared, series, saved),
     happened: events === undefined ? undefined : eventCotangent(run, events),
   };
+}
+
+/** @throws OptionError 'bad-option' */
+export function readPullbackOptions(given: {readonly t0?: boolean} = {}): {readonly t0: boolean} {
+  refuseUnknownOptions(given, {t0: boolean}, 'pullback');
+  const {t0 = false} = given;
+  requireValue(t0, boolean, 'pullback: t0', 'bad-option');
+  return {t0};
 }
 
 const requireCotangent = (cotangent: Cotangent): void =>
@@ -78,7 +87,7 @@ export function namedTangents(prepared: PreparedRun, tangents: readonly Float64A
 /** A gradient under the names its parts have for the user. */
 export function namedGradient(
   {traced, leaves, initialValues}: PreparedRun,
-  {initial: flat, parameters, recomputedSteps}: Gradient,
+  {initial: flat, parameters, t0, recomputedSteps}: Gradient,
 ): Pullback {
   const started = traced.state.blocks.filter(({offset}) => offset < initialValues.length);
   const variables = new Map<tf.Variable, Float64Array>();
@@ -95,6 +104,7 @@ export function namedGradient(
     ),
     variables,
     tensors,
+    ...(t0 === undefined ? {} : {t0}),
     recomputedSteps,
   };
 }
@@ -115,7 +125,7 @@ export function packDirections(prepared: PreparedRun, directions: readonly Tange
   };
   requireValue(directions, list, 'the directions', 'bad-tangent');
   directions.forEach((direction, k) => {
-    refuseUnknownOptions(direction, {initial: object, params: object, variables: any}, 'a tangent', 'bad-tangent');
+    refuseUnknownOptions(direction, {initial: object, params: object, variables: any, t0: any}, 'a tangent', 'bad-tangent');
     for (const [name, value] of Object.entries(direction.initial ?? {})) {
       const block = started.find(candidate => candidate.name === name);
       if (block === undefined)
@@ -148,5 +158,10 @@ export function packDirections(prepared: PreparedRun, directions: readonly Tange
       put(parameters[at], k * parameterValues[at].length, value, parameterValues[at].length, 'variables');
     }
   });
-  return {count, initial: packedInitial, parameters};
+  if (directions.every(({t0}) => t0 === undefined)) return {count, initial: packedInitial, parameters};
+  const t0 = Float64Array.from(directions, ({t0: along = 0}) => {
+    requireValue(along, finite, 'tangent.t0', 'bad-tangent');
+    return toUserTime(traced, along);
+  });
+  return {count, initial: packedInitial, parameters, t0};
 }

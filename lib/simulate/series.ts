@@ -114,11 +114,14 @@ export function seriesValues(prepared: RunContext, path: Path): Float64Array {
 export interface SeriesCotangents {
   readonly series: Float64Array;
   readonly happened?: Float64Array;
+  /** The derivative by the time of the start is asked for, too. */
+  readonly t0?: boolean;
 }
 
 /**
  * The gradient for a cotangent of the whole matrix.
  * @param happened cotangents of the times of the run's events
+ * @param t0 the derivative by the time of the start is asked for
  * @throws GradientError where it is not finite
  */
 export function pullSeries(
@@ -126,6 +129,7 @@ export function pullSeries(
   run: Path,
   cotangents: Float64Array,
   happened?: Float64Array,
+  t0?: boolean,
 ): Gradient {
   const prepared = run.redundancy === runnable.redundancy ? runnable : {...runnable, redundancy: run.redundancy};
   const {options, compiled} = prepared;
@@ -134,7 +138,7 @@ export function pullSeries(
   options.poll?.();
   const swept = (states: Float64Array, times?: Float64Array, watch?: TransitionWatch): Gradient => {
     compiled.matrices.restorePivots(run.pivotStates);
-    return tape.pull(prepared, run, {states, times, eventTimes: happened}, watch);
+    return tape.pull(prepared, run, {states, times, eventTimes: happened, t0}, watch);
   };
   const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
     const gradient = swept(states, times);
@@ -177,15 +181,15 @@ export function throughObserved(
 export function pullOf(
   prepared: RunContext & {readonly adjoint: PreparedAdjoint},
   first: Run,
-): (cotangents: Float64Array, happened?: Float64Array) => Gradient {
+): (cotangents: Float64Array, happened?: Float64Array, t0?: boolean) => Gradient {
   let path = first;
-  return (cotangents, happened) => {
+  return (cotangents, happened, t0) => {
     if (path.tape?.record?.isLost === true)
       path = prepared.adjoint.run({
         ...prepared,
         options: {...prepared.options, onProgress: undefined, signal: undefined},
       });
-    const gradient = pullSeries(prepared, path, cotangents, happened);
+    const gradient = pullSeries(prepared, path, cotangents, happened, t0);
     path.tape?.record?.release();
     return gradient;
   };

@@ -18,7 +18,7 @@ import type {
   SavedTangent,
   Tangent,
 } from './kinds.js';
-import {namedGradient, namedTangents, packDirections, runCotangents} from './named.js';
+import {namedGradient, namedTangents, packDirections, readPullbackOptions, runCotangents} from './named.js';
 import {taping} from './operation.js';
 import type {SimulateOptions, Stretch} from './options.js';
 import type {PreparedRun} from './prepare.js';
@@ -165,9 +165,11 @@ export interface Vjp<S extends AnySystem = System, G = Pullback<S>, T = Trajecto
   readonly trajectory: T;
   /**
    * The gradient of Σ cotangent · saved value, with respect to everything the run depends on. It may be called again.
-   * @throws OptionError 'bad-cotangent'; ShapeError
+   * @param also `t0`: the derivative by the time of the start, too, at a fixed initial state: all other times of the run
+   *   stay, and the first step begins earlier or later
+   * @throws OptionError 'bad-cotangent', 'bad-adjoint'; ShapeError
    */
-  pullback(cotangent: C): G;
+  pullback(cotangent: C, also?: {readonly t0?: boolean}): G;
 }
 
 /** As `Vjp`, asynchronous in both directions. */
@@ -308,10 +310,11 @@ function vjpOn(prepared: PreparedRun): Vjp {
   const pull = pullOf(prepared, result);
   return {
     trajectory: finish(prepared, result, false),
-    pullback(cotangent) {
+    pullback(cotangent, also) {
       throwIfAborted(prepared.options.signal);
+      const {t0} = readPullbackOptions(also);
       const {series, happened} = runCotangents(prepared, result, cotangent);
-      return namedGradient(prepared, pull(series, happened));
+      return namedGradient(prepared, pull(series, happened, t0));
     },
   };
 }

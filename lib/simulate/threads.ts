@@ -4,7 +4,7 @@
 import {requireValue, nonNegativeInteger} from '../checks.js';
 import {Ensemble, type Done} from './ensemble.js';
 import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';
-import {namedGradient, namedTangents, packDirections, runCotangents} from './named.js';
+import {namedGradient, namedTangents, packDirections, readPullbackOptions, runCotangents} from './named.js';
 import {asTensors} from './operation.js';
 import type {PreparedRun} from './prepare.js';
 import type {AnyTrajectory} from './trajectory.js';
@@ -29,15 +29,15 @@ export async function runThere(prepared: PreparedRun, {workers}: RunThreads): Pr
 export async function vjpThere(
   prepared: PreparedRun,
   {workers}: RunThreads,
-): Promise<{readonly trajectory: AnyTrajectory; pullback(cotangent: Cotangent): Promise<Pullback>}> {
+): Promise<{readonly trajectory: AnyTrajectory; pullback(cotangent: Cotangent, also?: {readonly t0?: boolean}): Promise<Pullback>}> {
   const ensemble = alone(prepared, workers);
   const [done] = await ensemble.runAsync(true);
   // One at a time: the way back takes along what the next one needs.
   let last: Promise<unknown> = Promise.resolve();
   return {
     trajectory: trajectory(prepared, done),
-    pullback(cotangent) {
-      const row = runCotangents(prepared, done.run, cotangent);
+    pullback(cotangent, also) {
+      const row = {...runCotangents(prepared, done.run, cotangent), ...readPullbackOptions(also)};
       const pulled = last.then(() => ensemble.pullAsync([row])).then(([gradient]) => namedGradient(prepared, gradient));
       last = pulled.catch(() => undefined);
       return pulled;

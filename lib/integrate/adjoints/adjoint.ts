@@ -2,6 +2,7 @@
  * The interface between a run and its adjoint. Each adjoint is one object behind this interface: nothing outside this
  * folder asks which one it is.
  */
+import {OptionError} from '../../errors.js';
 import type {Engine} from '../../engine/engine.js';
 import type {Scheme} from '../../scheme/index.js';
 import type {System} from '../../step/formulation.js';
@@ -20,6 +21,13 @@ export interface Adjoint {
   /** The function that made it, or the method's own name. */
   readonly name: string;
 }
+
+/** The error of an adjoint that has no derivative by the time of the start. */
+export const noStartTime = (name: string): OptionError =>
+  new OptionError(
+    'bad-adjoint',
+    `${name} has no derivative by t0: take implicitAdjoint(), or simulate.jvp with the tangent {t0: 1}.`,
+  );
 
 /** A run as it was asked for. */
 export interface RunRequest {

@@ -24,6 +24,7 @@ import {run} from '../run.js';
 import type {RunContext} from '../run-context.js';
 import {requireInverse} from '../algebraic.js';
 import {backsolveWarning} from '../warnings.js';
+import {noStartTime} from './adjoint.js';
 import type {Adjoint, AdjointFactory, TracedRequest, PreparedAdjoint} from './adjoint.js';
 
 /** A state that comes back a tenth of its size away has one digit left, and the gradient made with it no more. */
@@ -66,7 +67,10 @@ function backsolve(asked: TracedRequest, drift: number): PreparedAdjoint {
       const done = run(prepared);
       const warnings = [...done.warnings, backsolveWarning(prepared.traced)];
       const kept: BackwardTape = {
-        pull: (runnable, path, {states}) => wayBack(runnable, path, warnings).gradient(states),
+        pull(runnable, path, {states, t0}) {
+          if (t0 === true) throw noStartTime('backsolveAdjoint');
+          return wayBack(runnable, path, warnings).gradient(states);
+        },
       };
       return {...done, warnings, tape: kept};
     },

@@ -16,6 +16,7 @@ import {bytesPerNumber, fewerSaved, requireMemory} from '../memory.js';
 import type {BackwardRecorder, BackwardTape} from '../path.js';
 import {run} from '../run.js';
 import type {RunContext} from '../run-context.js';
+import {noStartTime} from './adjoint.js';
 import type {Adjoint, AdjointFactory, PreparedAdjoint} from './adjoint.js';
 
 /**
@@ -90,7 +91,10 @@ function alongside(
 /** Plain values already. */
 function keptTangents(sensitivities: Sensitivities): BackwardTape {
   return {
-    pull: (prepared, _path, cotangents) => contract(prepared, sensitivities, cotangents),
+    pull(prepared, _path, cotangents) {
+      if (cotangents.t0 === true) throw noStartTime(name);
+      return contract(prepared, sensitivities, cotangents);
+    },
     serialize: () => ({sensitivities}),
   };
 }

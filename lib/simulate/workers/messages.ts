@@ -70,6 +70,7 @@ export interface SerializedRun extends SerializedPath {
 export interface SerializedGradient {
   readonly initial: Float64Array;
   readonly parameters: readonly Float64Array[];
+  readonly t0?: number;
   readonly recomputedSteps: number;
 }
 
@@ -94,6 +95,8 @@ export type Request =
       readonly start: MemberStart;
       readonly path: SerializedPath;
       readonly cotangents: Float64Array;
+      /** See `SeriesCotangents`. */
+      readonly t0?: boolean;
     }
   | {
       readonly kind: 'push';
