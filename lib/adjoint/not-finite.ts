@@ -33,12 +33,13 @@ function parameterName({traced}: StepContext, i: number): string {
   return tensor !== undefined && 'name' in tensor ? `the variable ${String(tensor.name)}` : 'a captured tensor';
 }
 
-/** The first part of a gradient that is not finite. */
+/** The first part of a gradient that is not finite. @param ofInitial that by the initial state is looked at */
 export function notFinitePart(
   context: StepContext,
   {initial, parameters, t0}: Pick<Gradient, 'initial' | 'parameters' | 't0'>,
+  ofInitial = true,
 ): {name: string; value: number} | undefined {
-  const row = notFinite(initial);
+  const row = ofInitial ? notFinite(initial) : -1;
   if (row >= 0) return {name: `initial ${context.traced.state.rowName(row)}`, value: initial[row]};
   for (let i = 0; i < parameters.length; i++) {
     const at = notFinite(parameters[i]);

@@ -1,9 +1,11 @@
 /** Adaptive steps that are solved stage after stage, as far as their tolerance asks (sequential-stages.ts). */
+import type {NewtonStatus} from '../newton/index.js';
 import {newtonStatuses, simplifiedMaxIterations, SimplifiedNewton} from '../newton/index.js';
 import {hostFunction} from '../routine/callees.js';
 import type {RoutineBuilder, Value} from '../routine/routine.js';
 import type {Host, RoutineCall} from '../routine/shared.js';
 import type {ForwardExecutable, SequentialExecutable} from '../step/compiled.js';
+import {toUserTime} from '../step/time-direction.js';
 import type {Counters} from './counters.js';
 import type {NewtonWarmStart} from './run-state.js';
 import type {RunContext} from './run-context.js';
@@ -35,12 +37,13 @@ export class SequentialSolver implements StageSolver {
   private readonly stages: SequentialStages;
   private readonly simplified: SimplifiedNewton;
   private lastStep = NaN;
+  private hasNoted = false;
 
   /** @param independentSteps no step takes over the guess or the matrix of another one */
   constructor(
-    prepared: RunContext,
+    private readonly prepared: RunContext,
     private readonly independentSteps: boolean,
-    counters: Counters,
+    private readonly counters: Counters,
   ) {
     const {engine, options, traced} = prepared;
     const rtol = options.plan?.control.rtol ?? 0;
@@ -70,7 +73,29 @@ export class SequentialSolver implements StageSolver {
   }
 
   emit(b: RoutineBuilder, host: Host<StageSolver>): Value {
-    return b.result(hostFunction(() => newtonStatuses.indexOf((host.owner as SequentialSolver).simplified.solve())));
+    return b.result(hostFunction(() => newtonStatuses.indexOf((host.owner as SequentialSolver).solveStages())));
+  }
+
+  private solveStages(): NewtonStatus {
+    const status = this.simplified.solve();
+    if (!this.hasNoted && this.simplified.roundoff > 1) this.note();
+    return status;
+  }
+
+  /** Says that the tolerance is out of reach. */
+  private note(): void {
+    const {
+      prepared: {traced, options},
+      counters,
+      simplified: {roundoff},
+      stages: {t},
+    } = this;
+    this.hasNoted = true;
+    (counters.notes ??= new Set()).add(
+      `Rounding leaves more in the equations of steps than the tolerance of ${options.plan?.control.rtol ?? 0} allows, `
+        + `${Number(roundoff.toPrecision(2))} times as much at t = ${Number(toUserTime(traced, t).toPrecision(6))} and `
+        + 'perhaps elsewhere: the run is not as exact as it was asked to be. Take a larger rtol or atol.',
+    );
   }
 
   solve(attempt: RoutineCall, t: number, h: number): number {

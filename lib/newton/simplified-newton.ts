@@ -59,6 +59,8 @@ export const simplifiedMaxIterations = 7;
 
 export class SimplifiedNewton {
   cause: StiffgradError | undefined;
+  /** The largest correction that was accepted as rounding, in the tolerance; 0 where none was. */
+  roundoff = 0;
   private factor: Factor | undefined;
   /** The matrix is that of the present step. */
   private fresh = false;
@@ -159,7 +161,9 @@ export class SimplifiedNewton {
   private solveBlock(factor: Factor): NewtonStatus {
     const {status, size} = this.iterate(factor);
     if (status !== 'newton-diverged' || !this.fresh) return status;
-    return size <= noiseFactor * this.system.roundoff(factor) ? 'converged' : status;
+    if (!(size <= noiseFactor * this.system.roundoff(factor))) return status;
+    this.roundoff = Math.max(this.roundoff, size);
+    return 'converged';
   }
 
   /** @returns with the size of the last correction in the tolerance */

@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Done} from './ensemble.js';
-import {named, operation, packCotangents, seriesTensors, sources} from './operation.js';
+import {askedByTape, named, operation, packCotangents, seriesTensors, sources} from './operation.js';
 import type {PreparedRun} from './prepare.js';
 import type {SeriesCotangents} from './series.js';
 import {seriesOf} from './series.js';
@@ -51,7 +51,11 @@ export function batchOnTape(
         packCotangents(prepared, done[i].run.times.length, cotangents.slice(i * blocks, (i + 1) * blocks)),
       );
       // A member that the loss does not look at costs nothing.
-      const gradients = pull(packed.map(series => (series.some(value => value !== 0) ? {series} : undefined)));
+      const gradients = pull(
+        packed.map((series, i) =>
+          series.some(value => value !== 0) ? {series, asked: askedByTape(members[i])} : undefined,
+        ),
+      );
       return shared.map(source => total(source, gradients));
     },
   );

@@ -213,13 +213,13 @@ export class Ensemble {
     }
   }
 
-  private pullHere(i: number, {series, happened, t0}: SeriesCotangents): Gradient {
+  private pullHere(i: number, {series, happened, asked}: SeriesCotangents): Gradient {
     const prepared = this.members[i];
     try {
       const {run: path} = this.done[i] as Done;
       // Where the thread that had it has gone, the path is gone too: the same one is found again.
       const kept = path.tape === undefined ? prepared.adjoint.run(prepared) : path;
-      return pullSeries(prepared, kept, series, happened, t0);
+      return pullSeries(prepared, kept, series, happened, asked);
     } catch (error) {
       throw this.named(error, i);
     }
@@ -331,7 +331,7 @@ export class Ensemble {
             path,
             // Runs with events are not sent.
             cotangents: (cotangents[i] as SeriesCotangents).series,
-            t0: cotangents[i]?.t0,
+            asked: cotangents[i]?.asked,
           },
           transfer: memoryOf(path.tape),
         };

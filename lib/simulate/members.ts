@@ -139,9 +139,9 @@ export class Members {
     return step?.perMember ?? this.own;
   }
 
-  private alone({prepared}: MemberRun, {series, happened}: SeriesCotangents, i: number): void {
+  private alone({prepared}: MemberRun, {series, happened, asked}: SeriesCotangents, i: number): void {
     try {
-      pullSeries(prepared, this.base.adjoint.run(prepared), series, happened);
+      pullSeries(prepared, this.base.adjoint.run(prepared), series, happened, asked);
     } catch (error) {
       throw inMember(error, i);
     }
@@ -178,7 +178,8 @@ export class Members {
       const cotangent = cotangents[i];
       if (cotangent === undefined) return;
       try {
-        const {initial, parameters} = pullSeries(prepared, result, cotangent.series, cotangent.happened);
+        const {series, happened, asked} = cotangent;
+        const {initial, parameters} = pullSeries(prepared, result, series, happened, asked);
         gradients.initial[i].set(initial);
         this.addParameters(gradients, i, parameters);
       } catch (error) {

@@ -7,6 +7,7 @@ import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
 import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
+import type {AskedGradient} from './series.js';
 import {column, pullOf, seriesOf, setColumn} from './series.js';
 import {numbersOf} from '../read.js';
 
@@ -31,6 +32,11 @@ export function sources({initial, traced, leaves}: PreparedRun): Source[] {
   });
   return list.filter(({tensor}) => tensor.dtype === 'float32');
 }
+
+/** The tape asks for no gradient by numbers. */
+export const askedByTape = ({initial}: PreparedRun): AskedGradient => ({
+  initial: initial.some(({tensor}) => tensor !== undefined),
+});
 
 export const secondDerivative = (): OptionError =>
   new OptionError(
@@ -130,7 +136,7 @@ function onTape(
       list.map(({tensor}) => tensor),
       () => seriesTensors(prepared, saved, matrix),
       cotangents => {
-        const gradient = pull(packCotangents(prepared, saved, cotangents));
+        const gradient = pull(packCotangents(prepared, saved, cotangents), undefined, askedByTape(prepared));
         return list.map(source => tf.tensor(new Float32Array(source.gradient(gradient)), source.tensor.shape));
       },
     ),

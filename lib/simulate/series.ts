@@ -114,14 +114,20 @@ export function seriesValues(prepared: RunContext, path: Path): Float64Array {
 export interface SeriesCotangents {
   readonly series: Float64Array;
   readonly happened?: Float64Array;
-  /** The derivative by the time of the start is asked for, too. */
+  readonly asked?: AskedGradient;
+}
+
+/** Parts of a gradient that are asked for beside the parameters. */
+export interface AskedGradient {
+  /** The derivative by the time of the start; default false. */
   readonly t0?: boolean;
+  /** That by the initial state; default true. Otherwise it may be infinite, as that of √y at 0. */
+  readonly initial?: boolean;
 }
 
 /**
  * The gradient for a cotangent of the whole matrix.
  * @param happened cotangents of the times of the run's events
- * @param t0 the derivative by the time of the start is asked for
  * @throws GradientError where it is not finite
  */
 export function pullSeries(
@@ -129,7 +135,7 @@ export function pullSeries(
   run: Path,
   cotangents: Float64Array,
   happened?: Float64Array,
-  t0?: boolean,
+  {t0, initial = true}: AskedGradient = {},
 ): Gradient {
   const prepared = run.redundancy === runnable.redundancy ? runnable : {...runnable, redundancy: run.redundancy};
   const {options, compiled} = prepared;
@@ -142,7 +148,7 @@ export function pullSeries(
   };
   const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
     const gradient = swept(states, times);
-    const bad = notFinitePart(prepared, gradient);
+    const bad = notFinitePart(prepared, gradient, initial);
     if (bad === undefined) return gradient;
     swept(states, times, finiteWatch(prepared));
     throw gradientNotFinite(bad);
@@ -151,7 +157,7 @@ export function pullSeries(
   const gradient = sweep(states, times);
   if (parameters === undefined) return gradient;
   gradient.parameters.forEach((cotangent, p) => addTo(cotangent, parameters[p]));
-  const bad = notFinitePart(prepared, gradient);
+  const bad = notFinitePart(prepared, gradient, initial);
   if (bad !== undefined) throw gradientNotFinite(bad);
   return gradient;
 }
@@ -181,15 +187,15 @@ export function throughObserved(
 export function pullOf(
   prepared: RunContext & {readonly adjoint: PreparedAdjoint},
   first: Run,
-): (cotangents: Float64Array, happened?: Float64Array, t0?: boolean) => Gradient {
+): (cotangents: Float64Array, happened?: Float64Array, asked?: AskedGradient) => Gradient {
   let path = first;
-  return (cotangents, happened, t0) => {
+  return (cotangents, happened, asked) => {
     if (path.tape?.record?.isLost === true)
       path = prepared.adjoint.run({
         ...prepared,
         options: {...prepared.options, onProgress: undefined, signal: undefined},
       });
-    const gradient = pullSeries(prepared, path, cotangents, happened, t0);
+    const gradient = pullSeries(prepared, path, cotangents, happened, asked);
     path.tape?.record?.release();
     return gradient;
   };

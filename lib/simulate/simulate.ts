@@ -165,8 +165,8 @@ export interface Vjp<S extends AnySystem = System, G = Pullback<S>, T = Trajecto
   readonly trajectory: T;
   /**
    * The gradient of Σ cotangent · saved value, with respect to everything the run depends on. It may be called again.
-   * @param also `t0`: the derivative by the time of the start, too, at a fixed initial state: all other times of the run
-   *   stay, and the first step begins earlier or later
+   * @param also `t0`: the derivative by the time of the start, too, at a fixed initial state; all other times of the
+   *   run stay, and the first step begins earlier or later
    * @throws OptionError 'bad-cotangent', 'bad-adjoint'; ShapeError
    */
   pullback(cotangent: C, also?: {readonly t0?: boolean}): G;
@@ -312,9 +312,9 @@ function vjpOn(prepared: PreparedRun): Vjp {
     trajectory: finish(prepared, result, false),
     pullback(cotangent, also) {
       throwIfAborted(prepared.options.signal);
-      const {t0} = readPullbackOptions(also);
+      const asked = readPullbackOptions(also);
       const {series, happened} = runCotangents(prepared, result, cotangent);
-      return namedGradient(prepared, pull(series, happened, t0));
+      return namedGradient(prepared, pull(series, happened, asked));
     },
   };
 }

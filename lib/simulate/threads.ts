@@ -29,7 +29,10 @@ export async function runThere(prepared: PreparedRun, {workers}: RunThreads): Pr
 export async function vjpThere(
   prepared: PreparedRun,
   {workers}: RunThreads,
-): Promise<{readonly trajectory: AnyTrajectory; pullback(cotangent: Cotangent, also?: {readonly t0?: boolean}): Promise<Pullback>}> {
+): Promise<{
+  readonly trajectory: AnyTrajectory;
+  pullback(cotangent: Cotangent, also?: {readonly t0?: boolean}): Promise<Pullback>;
+}> {
   const ensemble = alone(prepared, workers);
   const [done] = await ensemble.runAsync(true);
   // One at a time: the way back takes along what the next one needs.
@@ -37,7 +40,7 @@ export async function vjpThere(
   return {
     trajectory: trajectory(prepared, done),
     pullback(cotangent, also) {
-      const row = {...runCotangents(prepared, done.run, cotangent), ...readPullbackOptions(also)};
+      const row = {...runCotangents(prepared, done.run, cotangent), asked: readPullbackOptions(also)};
       const pulled = last.then(() => ensemble.pullAsync([row])).then(([gradient]) => namedGradient(prepared, gradient));
       last = pulled.catch(() => undefined);
       return pulled;

@@ -10,6 +10,7 @@ import type {SerializedAdjoint} from '../../integrate/adjoints/adjoint.js';
 import type {SerializedTape} from '../../integrate/path.js';
 import type {GridOptions, Progress} from '../../integrate/grid.js';
 import type {Counters, Status} from '../../integrate/counters.js';
+import type {AskedGradient} from '../series.js';
 import type {PlainError} from './serialize-error.js';
 
 /** What the jobs of one batch have in common. */
@@ -95,8 +96,7 @@ export type Request =
       readonly start: MemberStart;
       readonly path: SerializedPath;
       readonly cotangents: Float64Array;
-      /** See `SeriesCotangents`. */
-      readonly t0?: boolean;
+      readonly asked?: AskedGradient;
     }
   | {
       readonly kind: 'push';
