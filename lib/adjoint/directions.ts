@@ -5,7 +5,7 @@ export interface Directions {
   readonly count: number;
   readonly initial: Float64Array;
   readonly parameters: readonly Float64Array[];
-  /** Of the time of the start, by the clock of the loops, [count]; absent where it is a constant. */
+  /** Directions of the time of the start by the clock of the loops, [count]; absent where it is a constant. */
   readonly t0?: Float64Array;
 }
 

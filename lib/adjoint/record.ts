@@ -36,7 +36,7 @@ export class StepRecord {
   readonly within = new Set<number>();
   /** Newton's iterations of each step, if the unrolled adjoint will read them. */
   readonly iterations: (readonly IterationRecord[])[] = [];
-  /** Of a start, what its equations took as given: see `StepPoint.projection`. */
+  /** What the equations of a start took as given: see `StepPoint.projection`. */
   projection?: Float64Array;
   /**
    * With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep`

@@ -4,6 +4,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import type {HistoryTangentProgram} from '../step/history-programs.js';
 import {historyTangentPrograms} from '../step/history-programs.js';
+import {firstNotFinite} from '../system/places.js';
 import {setDirections} from './derived-cotangents.js';
 import type {Directions} from './directions.js';
 import {jacobianFactor} from './jacobian-factor.js';
@@ -11,6 +12,21 @@ import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import {TangentResidual} from './tangent-residual.js';
+
+/**
+ * The first step's tangents where the initial state does not move and a slope by it is infinite, as that of √y at 0:
+ * these slopes count for nothing then. undefined where all is finite, or the initial state moves.
+ * @param pushed what the step's own programs have found
+ */
+export function heldTangents(
+  context: StepContext,
+  directions: Directions,
+  pushed: Float64Array,
+): StepTangents | undefined {
+  const {initial} = directions;
+  if (firstNotFinite(pushed) < 0 || initial.some(value => value !== 0)) return undefined;
+  return new StepTangents(context, directions, initial.length / directions.count);
+}
 
 export const negated = (values: Float64Array): Float64Array => values.map(value => -value);
 
@@ -21,14 +37,16 @@ export class StepTangents {
   readonly dz?: Float64Array;
   private remainder: TangentResidual | undefined;
 
+  /** @param held so many numbers of the state have tangents of zero by construction, those that come first */
   constructor(
     readonly context: StepContext,
     private readonly directions: Directions,
+    held = 0,
   ) {
     const {compiled, traced} = context;
     const {count} = directions;
-    this.executable = compiled.group(`historyTangent.${count}`, () =>
-      historyTangentPrograms(compiled.derived.step, compiled.matrices.jacobian, count),
+    this.executable = compiled.group(`historyTangent.${count}${held === 0 ? '' : `.held.${held}`}`, () =>
+      historyTangentPrograms(compiled.derived.step, compiled.matrices.jacobian, count, held),
     );
     loadParameters(this.executable, context);
     setDirections(context, this.executable, directions);

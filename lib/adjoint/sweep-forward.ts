@@ -5,7 +5,7 @@ import type {Directions} from './directions.js';
 import type {StepRecord} from './record.js';
 import type {SavedStates, VisitTransition} from './step-history.js';
 import {SavedCursor} from './step-history.js';
-import {negated, StepTangents} from './step-tangents.js';
+import {heldTangents, negated, StepTangents} from './step-tangents.js';
 import {startTangent, stepPush} from './tangent.js';
 
 /** A saved state inside a transition. */
@@ -52,11 +52,17 @@ const nothing: readonly Inside[] = [];
 export function pushRows(context: StepContext, directions: Directions): TransitionPush {
   const push = stepPush(context, directions);
   const {t0} = directions;
+  const pushFirst = (record: StepRecord, k: number, dx: Float64Array): Float64Array => {
+    const dt = t0 ?? new Float64Array(directions.count);
+    const pushed =
+      t0 === undefined
+        ? push(record, k, dx)
+        : new StepTangents(context, directions).push(record, k, dx, dt, negated(dt));
+    return heldTangents(context, directions, pushed)?.push(record, k, dx, dt, negated(dt)) ?? pushed;
+  };
   return {
     push(n, record, from, to, _end, dx) {
-      const first = n === 0 && t0 !== undefined ? new StepTangents(context, directions) : undefined;
-      if (first !== undefined && t0 !== undefined) dx.set(first.push(record, from, dx, t0, negated(t0)));
-      for (let k = first === undefined ? from : from + 1; k < to; k++) dx.set(push(record, k, dx));
+      for (let k = from; k < to; k++) dx.set(n === 0 && k === from ? pushFirst(record, k, dx) : push(record, k, dx));
       return dx;
     },
   };

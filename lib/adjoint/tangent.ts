@@ -9,7 +9,7 @@ import type {Directions} from './directions.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
-import {negated, StepTangents} from './step-tangents.js';
+import {heldTangents, negated, StepTangents} from './step-tangents.js';
 import {TangentResidual} from './tangent-residual.js';
 
 /** One step for all directions: dx [count, state] becomes that of the step's end. */
@@ -52,7 +52,12 @@ export function startTangent(context: StepContext, start: StepRecord, directions
   const {initial, t0} = directions;
   if (context.resumed === true) return initial.slice();
   const own = startContext(context);
-  return t0 === undefined
-    ? stepPush(own, directions)(start, 0, initial).slice()
-    : new StepTangents(own, directions).push(start, 0, initial, t0, negated(t0)).slice();
+  const pushed =
+    t0 === undefined
+      ? stepPush(own, directions)(start, 0, initial)
+      : new StepTangents(own, directions).push(start, 0, initial, t0, negated(t0));
+  const held = heldTangents(own, directions, pushed);
+  if (held === undefined) return pushed.slice();
+  const dt = t0 ?? new Float64Array(directions.count);
+  return held.push(start, 0, initial, dt, negated(dt)).slice();
 }

@@ -17,14 +17,14 @@ import {stepBuffers} from './record.js';
 import type {ByLength} from './timed-step.js';
 import {lengthDerivative} from './timed-step.js';
 import type {Directions} from './directions.js';
-import {StepTangents} from './step-tangents.js';
+import {heldTangents, StepTangents} from './step-tangents.js';
 
 export class TimedPush implements TransitionPush {
   /** Tangents of each event time, [count]. */
   private readonly moments = new Map<number, Float64Array>();
   /** Tangents of the times of events that no step was cut short for, [count]. */
   private readonly noted = new Map<number, Float64Array>();
-  private readonly step: StepTangents;
+  private step: StepTangents;
   private readonly byLength: (record: StepRecord, k: number) => ByLength;
   private readonly end: Float64Array;
   private restarting: StepTangents | undefined;
@@ -101,8 +101,14 @@ export class TimedPush implements TransitionPush {
     // The end is held: the length gives what the start's time takes.
     const dh = dt.map(value => -value);
     const dNext = step.push(record, k, dx, dt, dh).slice();
+    const held = n === 0 ? heldTangents(this.context, this.directions, dNext) : undefined;
+    if (held !== undefined) {
+      this.step = held;
+      dNext.set(held.push(record, k, dx, dt, dh));
+    }
     if (to !== undefined) this.moveEnd(record, k, n, to, dNext, dt, dh);
     this.pushWithin(record, k, n, {dx, dNext, dt, dh}, within, keep);
+    this.step = step;
     return dNext;
   }
 

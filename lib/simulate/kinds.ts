@@ -97,7 +97,7 @@ export interface Tangent<S extends AnySystem = System> {
   readonly params?: NumericParamsOf<ParamsOf<S>>;
   /** Directions of captured variables. */
   readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
-  /** Of the time of the start: all other times of the run stay, and the first step begins earlier or later. */
+  /** How the time of the start moves: all other times stay, and the first step begins earlier or later. */
   readonly t0?: number;
 }
 

@@ -125,7 +125,8 @@ export function packDirections(prepared: PreparedRun, directions: readonly Tange
   };
   requireValue(directions, list, 'the directions', 'bad-tangent');
   directions.forEach((direction, k) => {
-    refuseUnknownOptions(direction, {initial: object, params: object, variables: any, t0: any}, 'a tangent', 'bad-tangent');
+    const known = {initial: object, params: object, variables: any, t0: any};
+    refuseUnknownOptions(direction, known, 'a tangent', 'bad-tangent');
     for (const [name, value] of Object.entries(direction.initial ?? {})) {
       const block = started.find(candidate => candidate.name === name);
       if (block === undefined)

@@ -3,7 +3,7 @@
  * steps with respect to their time and length, which vary with an event's time. Derived from the trace like those
  * of programs.ts.
  */
-import {add, full, mul, neg} from '../graph/build.js';
+import {add, constant, full, mul, neg} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
@@ -217,11 +217,13 @@ function alongAdjoint(step: TracedStep, adding: boolean): ProgramsOf<HistoryAdjo
  * jacobian → J; pushResidual: dx, dt, dh, dp.i → rhs; pushUpdate: and dz → dNext, dInside; inside → inside;
  * pushDense: these and dtheta → dD; pushEvents: dx, dt, dp.i → de; pushJump.i: the same → dGiven; pushLength and
  * pushLengthUpdate as above.
+ * @param held so many numbers of the state have tangents of zero by construction, those that come first
  */
 export function historyTangentPrograms(
   step: TracedStep,
   jacobian: JacobianProgram | undefined,
   count: number,
+  held = 0,
 ): ProgramsOf<HistoryTangentProgram> {
   const {
     functions,
@@ -232,7 +234,12 @@ export function historyTangentPrograms(
   const parameters = parametersOf(step).map(node => many(node, directionName(node)));
   const place = [many(x, 'dx'), many(t, 'dt'), ...parameters];
   const whole = [...place, many(h, 'dh')];
-  const push = (node: Node, seeds: readonly [Node, Node][]): Node => tangentsAlong([node], new Map(seeds), count)[0];
+  const supports =
+    held === 0
+      ? undefined
+      : new Map([[x, constant(new Float64Array(x.shape[0]).map((_, i) => (i < held ? 0 : 1)), x.shape)]]);
+  const push = (node: Node, seeds: readonly [Node, Node][]): Node =>
+    tangentsAlong([node], new Map(seeds), count, supports)[0];
   const withUnknown = residual === undefined ? whole : [...whole, many(z, 'dz')];
   const {pushLength, pushLengthUpdate} = historyAdjointPrograms(
     {...step, functions: {...functions, dense: undefined, events: undefined, jump: undefined}},
@@ -241,7 +248,7 @@ export function historyTangentPrograms(
   );
   const pushedUpdate = (): Graph => {
     const outputs = inside === undefined ? [update] : [update, inside];
-    const [dNext, dInside] = tangentsAlong(outputs, new Map(withUnknown), count) as (Node | undefined)[];
+    const [dNext, dInside] = tangentsAlong(outputs, new Map(withUnknown), count, supports) as (Node | undefined)[];
     return graphOf({dNext, dInside});
   };
   const programs: {[Name in HistoryTangentProgram]?: Graph} = {pushUpdate: pushedUpdate(), pushLengthUpdate};

@@ -3,7 +3,7 @@
  * compiled when first needed: a run without gradients never builds an adjoint. Buffer names are the
  * contract (buffers.ts): x, z, t, h, p.i in; R, J, next, … out (see each group).
  */
-import {add, gather, input, neg, sub} from '../graph/build.js';
+import {add, gather, input, mul, neg, sub, zeros} from '../graph/build.js';
 import {batch} from '../graph/batch.js';
 import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
@@ -406,23 +406,41 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
   return programs;
 }
 
-/** Tangents along `count` directions at once. */
-export function tangentsAlong(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node>, count: number): Node[] {
+/**
+ * Tangents along `count` directions at once.
+ * @param supports constants by seeded node: 0 where its tangents are zero by construction, so that an infinite slope
+ *   there counts for nothing (graph/masks.ts); 1 elsewhere
+ */
+export function tangentsAlong(
+  outputs: readonly Node[],
+  seeds: ReadonlyMap<Node, Node>,
+  count: number,
+  supports: ReadonlyMap<Node, Node> = noSupports,
+): Node[] {
   const single = new Map<Node, Node>();
   const many = new Map<Node, Node>();
+  // A node with a support moves by the support times a displacement, which is zero.
+  const moved = new Map<Node, Node>();
+  const still = new Map<Node, Node>();
   for (const [node, seed] of seeds) {
     const direction = input('direction', node.shape);
-    single.set(node, direction);
+    const support = supports.get(node);
+    if (support === undefined) {
+      single.set(node, direction);
+    } else {
+      const displacement = input('displacement', node.shape);
+      moved.set(node, add(node, mul(support, displacement)));
+      still.set(displacement, zeros(node.shape));
+      single.set(displacement, direction);
+    }
     many.set(direction, seed);
   }
-  const tangents = pushforward(outputs, single);
-  const values = batch(
-    tangents.map((tangent, i) => orZeros(tangent, outputs[i])),
-    many,
-    count,
-  );
-  return values;
+  const displaced = moved.size === 0 ? outputs : replaceNodes(outputs, moved);
+  const tangents = pushforward(displaced, single).map((tangent, i) => orZeros(tangent, outputs[i]));
+  return batch(moved.size === 0 ? tangents : replaceNodes(tangents, still), many, count);
 }
+
+const noSupports: ReadonlyMap<Node, Node> = new Map();
 
 /**
  * Forward sensitivities along `count` directions (equations.md §5):
