@@ -35,8 +35,7 @@ export function startTimePull(
 ): StartTimePull {
   if (readsPath(context.traced)) throw noPathDerivative('by t0');
   return {
-    start: xCotangent =>
-      context.resumed === true ? 0 : beginningCotangent(startContext(context), start, xCotangent),
+    start: xCotangent => (context.resumed === true ? 0 : beginningCotangent(startContext(context), start, xCotangent)),
     first: xCotangent =>
       typeof first === 'function'
         ? beginningCotangent({...context, storage: undefined}, first(), xCotangent)

@@ -101,7 +101,6 @@ export interface Tangent<S extends AnySystem = System> {
   readonly t0?: number;
 }
 
-
 /** Directional derivatives of the saved values: each [saved, ...shape], row-major. */
 export type SavedTangent<S extends AnySystem = System> = ByKind<
   S,

@@ -237,7 +237,15 @@ export function historyTangentPrograms(
   const supports =
     held === 0
       ? undefined
-      : new Map([[x, constant(new Float64Array(x.shape[0]).map((_, i) => (i < held ? 0 : 1)), x.shape)]]);
+      : new Map([
+          [
+            x,
+            constant(
+              new Float64Array(x.shape[0]).map((_, i) => (i < held ? 0 : 1)),
+              x.shape,
+            ),
+          ],
+        ]);
   const push = (node: Node, seeds: readonly [Node, Node][]): Node =>
     tangentsAlong([node], new Map(seeds), count, supports)[0];
   const withUnknown = residual === undefined ? whole : [...whole, many(z, 'dz')];

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {adaptive, batch, implicitEuler, kvaerno5, ode, radauIIA5, rk4, simulate, trapezoid, tsit5} from '../../lib/index.js';
+import {adaptive, batch, kvaerno5, ode, rk4, simulate, tsit5} from '../../lib/index.js';
 import {slope} from '../simulate/numbers.js';
 
 /** A tank that fills from empty: y' = u − c √y. */
@@ -19,9 +19,6 @@ describe('infinite slopes at the start', function () {
     {scheme: kvaerno5(), dt: 0.01, t1: 0.8, control},
     {scheme: rk4(), dt: 0.02, t1: 0.8},
     {scheme: tsit5(), dt: 0.02, t1: 0.8},
-    {scheme: trapezoid(), dt: 0.02, t1: 0.8},
-    {scheme: implicitEuler(), dt: 0.02, t1: 0.8},
-    {scheme: radauIIA5(), dt: 0.02, t1: 0.8},
   ] as const;
   for (const one of cases) {
     const options = {...one, saveAt: 'end', params} as const;
@@ -61,7 +58,9 @@ describe('infinite slopes at the start', function () {
     const options = {...cases[2], saveAt: 'end', params} as const;
     const loss = (u: tf.Tensor): tf.Scalar =>
       tf.addN(
-        batch(tank, [{initial: {y: 0}}, {initial: {y: 0.5}}], {...options, params: {u, c: params.c}}).map(run => tf.sum(run.y)),
+        batch(tank, [{initial: {y: 0}}, {initial: {y: 0.5}}], {...options, params: {u, c: params.c}}).map(run =>
+          tf.sum(run.y),
+        ),
       ) as tf.Scalar;
     const end = (s: number): number =>
       [0, 0.5].reduce(

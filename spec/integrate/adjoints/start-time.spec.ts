@@ -79,7 +79,7 @@ describe('derivatives by the time of the start', function () {
       });
     });
 
-  it('are those of the run: Euler\'s methods in closed form', () => {
+  it("are those of the run: Euler's methods in closed form", () => {
     const [n, h] = [8, 0.2];
     const options = {dt: h, steps: n, saveAt: 'end'} as const;
     // y₁ = y₀ + h f(y₀, t₀) with h = t₁ − t₀.
@@ -126,7 +126,8 @@ describe('derivatives by the time of the start', function () {
     for (const [scheme, p] of schemes) {
       const error = (n: number): number => {
         const options = {scheme, dt: (t1 - t0) / n, steps: n, saveAt: 'end'} as const;
-        const found = simulate.vjp(driven, {q: q0, v: v0, t: t0}, options).pullback({q: [0, 1]}, {t0: true}).t0 as number;
+        const found = simulate.vjp(driven, {q: q0, v: v0, t: t0}, options).pullback({q: [0, 1]}, {t0: true})
+          .t0 as number;
         const tangent = simulate.jvp(driven, {q: q0, v: v0, t: t0}, options, {t0: 1}).tangent;
         expect((tangent.q as Float64Array)[1]).to.be.closeTo(found, 1e-11);
         return Math.abs(found - exact(t1));
@@ -177,7 +178,12 @@ describe('derivatives by the time of the start', function () {
   });
 
   it('of observations, of which the first is at the start', () => {
-    const options = {scheme: rk4(), dt: 0.01, t1, observe: ({y, t}: {y: tf.Tensor; t: tf.Tensor}) => tf.mul(t, y)} as const;
+    const options = {
+      scheme: rk4(),
+      dt: 0.01,
+      t1,
+      observe: ({y, t}: {y: tf.Tensor; t: tf.Tensor}) => tf.mul(t, y),
+    } as const;
     const path = simulate.vjp(forced, start, options);
     const n = path.trajectory.values('y').length;
     const one = (i: number): number[] => Array.from({length: n}, (_, k) => (k === i ? 1 : 0));
