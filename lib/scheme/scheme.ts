@@ -163,8 +163,8 @@ export interface Formulation {
   /** Systems beyond the plain ones of its kind. Without its entry such a system is refused. */
   readonly supports?: {
     /**
-     * Systems with q' = N(q) v, and with hidden states, which are parts of v: every new position comes from `at.retract`,
-     * and what is judged of one from `at.positionRate`.
+     * Systems with q' = N(q) v, and with hidden states, which are parts of v: every new position comes from
+     * `at.retract`, and what is judged of one from `at.positionRate`.
      */
     readonly kinematics?: boolean;
     /**
