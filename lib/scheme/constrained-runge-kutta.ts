@@ -13,7 +13,7 @@ import type {PhasePoint} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, ofVelocities, onto, projected, rowScale, stabilized} from './constrained.js';
 import {endPlace, stageName, stageNames, stagePlace} from './implicit-runge-kutta.js';
-import type {Formulation, FormulationOf, StepPoint} from './scheme.js';
+import type {Formulation, FormulationOf, StepPoint, SystemTraits} from './scheme.js';
 import type {Tableau} from './tableau.js';
 import {implicitStages, isExplicit, sum} from './tableau.js';
 
@@ -126,7 +126,7 @@ function heldStagesAt(tableau: Tableau, places: Places, velocities: boolean): Fo
 
 /** Accelerations held at the stages, positions and velocities at the end, so that a projection has nothing to do. */
 export const heldEnd =
-  (tableau: Tableau): FormulationOf =>
+  (tableau: Tableau): ((system: SystemTraits) => Formulation | undefined) =>
   ({general, stabilization}) =>
     stabilization === 'ggl' ? undefined : heldEndAt(tableau, placesOf(tableau, general));
 

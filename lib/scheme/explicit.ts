@@ -1,6 +1,7 @@
 /** Explicit schemes: no unknown, one update. */
 import * as tf from '@tensorflow/tfjs';
 import type {Blocks} from '../system/equations.js';
+import {isHolonomic, symplectic} from './constrained-symplectic.js';
 import type {Formulation, Scheme} from './scheme.js';
 
 /** x + Σ cᵢ yᵢ on the blocks of the y; coefficients are numbers or scalars. */
@@ -92,5 +93,7 @@ export function verlet(): Scheme {
         return {q, v: tf.add(x.v, tf.mul(half, tf.add(a, next)))};
       },
     },
+    constrained: traits =>
+      isHolonomic(traits) && traits.stabilization !== 'ggl' ? symplectic(1, 'lobatto') : undefined,
   };
 }

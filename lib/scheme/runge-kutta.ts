@@ -5,6 +5,7 @@
 import {positiveInteger, refuseUnknownOptions, type Check} from '../checks.js';
 import {gaussTableau, radauTableau} from './collocation.js';
 import {heldEnd, heldStages} from './constrained-runge-kutta.js';
+import {isHolonomic, symplectic} from './constrained-symplectic.js';
 import {heldAlgebraic} from './algebraic-end.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';
 import {byIncrements, bySlopes, collocationWeights} from './runge-kutta-dense.js';
@@ -37,7 +38,12 @@ export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme 
     name: tableau.name,
     order: tableau.order,
     mechanics: {...mechanical(tableau), ...between(4)},
-    constrained: heldEnd(tableau),
+    constrained: traits =>
+      !isHolonomic(traits)
+        ? heldEnd(tableau)(traits)
+        : traits.stabilization === 'ggl'
+          ? undefined
+          : symplectic(stages, 'gauss'),
     ode: ({mass}) => (mass ? heldAlgebraic(tableau) : {...firstOrder(tableau), ...between(3)}),
   };
 }

@@ -209,6 +209,10 @@ export interface SystemTraits {
   readonly mass: boolean;
   /** Not all of its constraints are contacts. */
   readonly joints: boolean;
+  /** All of its constraints are bilateral ones of positions. */
+  readonly holonomic: boolean;
+  /** It has forces that read the multipliers. */
+  readonly readsMultipliers: boolean;
   /** How the velocities of its constraints of positions are held, see docs/constraints.md. */
   readonly stabilization: 'none' | 'projection' | 'projection-before' | 'ggl';
 }

@@ -79,6 +79,8 @@ export interface ConstraintOptions {
   readonly dt?: number;
   /** When what the derivative of a dde reads jumps, ascending; none where that is not yet known. */
   readonly jumps?: Float64Array;
+  /** Forces read the multipliers. */
+  readonly readsMultipliers?: boolean;
 }
 
 /** Options of a run that sets none. */
@@ -88,13 +90,21 @@ const defaultTraits: SystemTraits = {
   general: false,
   mass: false,
   joints: false,
+  holonomic: false,
+  readsMultipliers: false,
   stabilization: 'none',
 };
 
-const traitsOf = (system: System, stabilization: SystemTraits['stabilization'] = 'none'): SystemTraits => ({
+const traitsOf = (
+  system: System,
+  stabilization: SystemTraits['stabilization'] = 'none',
+  readsMultipliers = false,
+): SystemTraits => ({
   general: system.kind === 'mechanics' && isGeneral(system),
   mass: hasMassMatrix(system),
   joints: system.kind === 'mechanics' && !system.constraints.every(isContact),
+  holonomic: system.kind === 'mechanics' && system.constraints.every(({kind}) => holdsPosition(kind)),
+  readsMultipliers,
   stabilization,
 });
 
@@ -136,11 +146,11 @@ const wrongScheme = (scheme: Scheme, why: string, data: object = {}): OptionErro
 function constrainedFormulation(
   scheme: Scheme,
   system: MechanicalSystem,
-  {stabilization, adaptiveSteps}: ConstraintOptions,
+  {stabilization, adaptiveSteps, readsMultipliers}: ConstraintOptions,
 ): StepFormulation {
   const {constraints} = system;
   const form = constrainedOf(scheme);
-  const withoutStabilization = selectFormulation(form, traitsOf(system));
+  const withoutStabilization = selectFormulation(form, traitsOf(system, 'none', readsMultipliers));
   if (withoutStabilization === undefined)
     throw wrongScheme(
       scheme,
@@ -150,7 +160,7 @@ function constrainedFormulation(
   requireContacts(scheme, withoutStabilization, constraints);
   const byDefault = defaultStabilization(scheme, system, adaptiveSteps);
   const wanted = stabilization ?? byDefault;
-  const selected = selectFormulation(form, traitsOf(system, wanted));
+  const selected = selectFormulation(form, traitsOf(system, wanted, readsMultipliers));
   if (selected === undefined)
     throw wrongScheme(
       scheme,

@@ -121,12 +121,14 @@ function traceOnce(
   observe?: Observe,
   request?: OutputRequest,
 ): TracedRun {
-  const formulation = formulationOf(scheme, system, options);
+  const plain = formulationOf(scheme, system, options);
   const userBlocks = isShape(blocks) ? blocksOfShape(system, blocks) : blocks;
   const list = new ParameterList(leaves);
   try {
     const facts = inspectConstraints(system, userBlocks, list);
     requireWholeMultipliers(scheme, system, options, facts.readers);
+    const readsMultipliers = facts.readers.size > 0;
+    const formulation = readsMultipliers ? formulationOf(scheme, system, {...options, readsMultipliers}) : plain;
     const context: TraceContext = {
       system,
       scheme,

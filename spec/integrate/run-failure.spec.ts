@@ -179,7 +179,16 @@ describe('names in errors', () => {
     const either = [false, true];
     const stabilizations = ['none', 'projection', 'projection-before', 'ggl'] as const;
     const traits: readonly SystemTraits[] = either.flatMap(general =>
-      either.flatMap(joints => stabilizations.map(stabilization => ({general, mass: general, joints, stabilization}))),
+      either.flatMap(joints =>
+        stabilizations.map(stabilization => ({
+          general,
+          mass: general,
+          joints,
+          holonomic: joints,
+          readsMultipliers: false,
+          stabilization,
+        })),
+      ),
     );
     const all = (one: FormulationOf | undefined): Formulation[] =>
       traits.flatMap(system => (typeof one === 'function' ? one(system) : one) ?? []);
