@@ -75,6 +75,19 @@ function orderWarnings({traced: {name, order}, options: {plan, isDefaultScheme}}
   ];
 }
 
+/** Steps by which a drift of the energy matters. */
+const MANY = 10_000;
+
+/** Warning for a long run by a scheme that damps nothing, with constraints that make its energy drift. */
+function energyWarnings({traced: {name, energyDrifts}, options: {grid, plan}}: RunContext): string[] {
+  if (energyDrifts !== true || plan?.control?.kind === 'adaptive' || grid.steps < MANY) return [];
+  return [
+    `${name} damps nothing, but with these constraints and this stabilization it is not symplectic: over `
+      + `${grid.steps} steps the energy of a motion that conserves it may drift. verlet() and gaussLegendre() hold `
+      + 'bilateral constraints without a drift, see docs/schemes.md.',
+  ];
+}
+
 /** Looks at the contacts after every step: does a row neither press nor stand apart? */
 export class ContactWatch {
   private readonly found = new Map<number, {readonly t: number; count: number}>();
@@ -129,7 +142,7 @@ export class ContactWatch {
         `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a `
           + `share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
       );
-    sentences.push(...orderWarnings(this.prepared));
+    sentences.push(...energyWarnings(this.prepared), ...orderWarnings(this.prepared));
     if (traced.backwards === true && traced.dissipative === true)
       sentences.push(
         `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping `

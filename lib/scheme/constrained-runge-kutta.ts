@@ -1,12 +1,12 @@
 /**
- * Implicit Runge–Kutta methods on mechanical systems with constraints. Stiffly accurate collocation
- * (Radau IIA) holds positions at every stage, an index-3 system (Hairer, Lubich & Roche 1989), or positions
- * and velocities (Gear, Gupta & Leimkuhler). Gauss's methods cannot: their stages do not reach the end of
- * the step, where the constraints would be left to an extrapolation of no order. For these and the
- * diagonally implicit ones (a, λ) of every stage obey φ'' = 0, as in the motion itself: an ode on the
- * manifold, integrated with the full order; then the end of the step is moved onto φ = 0 and φ' = 0 by the
- * least change (Hairer & Wanner, Solving ODEs II, §VII.2), and (a, λ) there are those of the instant. All of
- * this is one system of equations, and so differentiable.
+ * Implicit Runge–Kutta methods on mechanical systems with constraints. Stiffly accurate collocation (Radau IIA) holds
+ * positions at every stage, an index-3 system (Hairer, Lubich & Roche 1989), or positions and velocities (Gear, Gupta &
+ * Leimkuhler). Stages of Gauss's methods do not reach the end of the step, where the constraints would be left to an
+ * extrapolation of no order: constrained-symplectic.ts holds joints at points of their own. For what it does not take,
+ * and for the diagonally implicit methods, (a, λ) of every stage obey φ'' = 0, as in the motion itself: an ode on the
+ * manifold, integrated with the full order; then the end of the step is moved onto φ = 0 and φ' = 0 by the least change
+ * (Hairer & Wanner, Solving ODEs II, §VII.2), and (a, λ) there are those of the instant. All of this is one system of
+ * equations, and so differentiable.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {PhasePoint} from '../system/constraints.js';

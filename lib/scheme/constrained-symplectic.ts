@@ -13,8 +13,6 @@
  *   Gauss–Legendre where there are no constraints. Order 2s.
  * - Applied forces at Lobatto's points, s = 1: RATTLE (Andersen 1983). With more stages these are the pairs of Lobatto
  *   IIIA and IIIB (Jay 1996), also of order 2s, with as many unknowns as those of Gauss and Lobatto.
- *
- * (a, λ) of the state are those of the instant, by φ'' = 0. The step does not read them, but for its guess.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {PhasePoint} from '../system/constraints.js';
@@ -38,8 +36,56 @@ interface Node {
 export const isHolonomic = ({holonomic, general, readsMultipliers}: SystemTraits): boolean =>
   holonomic && !general && !readsMultipliers;
 
-/** @param forces where applied forces act */
-export function symplectic(stages: number, forces: 'gauss' | 'lobatto'): Formulation {
+/**
+ * @param forces where applied forces act
+ * @param multipliers what λ of the state is: the mean over the step, or with a that of the instant at its end, which
+ *   costs an acceleration and multipliers more in the unknown
+ */
+export function symplectic(stages: number, forces: 'gauss' | 'lobatto', multipliers: 'mean' | 'instant'): Formulation {
+  const step = variational(stages, forces);
+  return multipliers === 'mean' ? withMeans(step) : withInstant(step);
+}
+
+/** The equations of a step, with what becomes of the multipliers left open. */
+interface Variational {
+  readonly unknown: readonly string[];
+  readonly multipliers: readonly string[];
+  residual(z: Blocks, at: StepPoint): Blocks;
+  end(z: Blocks, at: StepPoint): PhasePoint;
+  /** The multipliers' mean over the step. */
+  mean(z: Blocks): tf.Tensor;
+  /** @param acceleration about that of the step */
+  guess(at: StepPoint, acceleration: tf.Tensor): Blocks;
+}
+
+/** The mean acceleration of the last step is carried for the guess. */
+const withMeans = ({unknown, multipliers, residual, end, mean, guess}: Variational): Formulation => ({
+  unknown,
+  multipliers,
+  supports: {contacts: 'none'},
+  derivatives: {trend: 2},
+  carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)}),
+  residual,
+  update: (z, at) => ({
+    q: end(z, at).q,
+    v: z.v,
+    trend: tf.div(tf.sub(z.v, at.x.v), at.h),
+    lambda: mean(z),
+  }),
+  guess: at => ({z: guess(at, at.x.trend)}),
+});
+
+const withInstant = ({unknown, multipliers, residual, end, guess}: Variational): Formulation => ({
+  unknown: [...unknown, 'a'],
+  multipliers: [...multipliers, 'lambda'],
+  supports: {contacts: 'none'},
+  carry: ({x, t, acceleration}) => ({a: acceleration(x.q, x.v, t)}),
+  residual: (z, at) => ({...residual(z, at), ...instantBalance(at, end(z, at), z.a, z.lambda)}),
+  update: (z, at) => ({q: end(z, at).q, v: z.v, a: z.a, lambda: z.lambda}),
+  guess: at => ({z: {...guess(at, at.x.a), a: at.x.a, lambda: at.x.lambda}}),
+});
+
+function variational(stages: number, forces: 'gauss' | 'lobatto'): Variational {
   const gauss = gaussRule(stages);
   const {nodes: c, weights: b} = gauss;
   const all = c.map((_, i) => i);
@@ -53,8 +99,8 @@ export function symplectic(stages: number, forces: 'gauss' | 'lobatto'): Formula
   const kinetic = nodesOf(gauss);
   const held = nodesOf(lobattoRule(stages + 1));
   const applied = forces === 'gauss' ? kinetic : held;
-  const holding = held.map((_, j) => j);
   const velocityOf = (z: Blocks, i: number): tf.Tensor => z[stageName('v', i)];
+  const multiplierOf = (z: Blocks, j: number): tf.Tensor => z[stageName('lambda', j)];
 
   const place = (z: Blocks, {x, t, h}: StepPoint, {d, velocity, position}: Node): PhasePoint => ({
     q: sum(x.q, h, position, i => velocityOf(z, i)),
@@ -66,74 +112,64 @@ export function symplectic(stages: number, forces: 'gauss' | 'lobatto'): Formula
     v: z.v,
     t: tf.add(t, h),
   });
+
+  /** M v at a place less that of the start and what forces gave it, each with its weight times a share. */
+  const momenta = (z: Blocks, at: StepPoint): ((here: PhasePoint, share: (node: Node) => number) => tf.Tensor) => {
+    const {x, h, mass} = at;
+    const {external, byPosition} = forcesOnMomenta(at);
+    const constraints = constraintsOf(at);
+    const acting: (readonly [Node, tf.Tensor])[] = [
+      ...applied.map((node): [Node, tf.Tensor] => [node, external(place(z, at, node))]),
+      ...held.map((node, j): [Node, tf.Tensor] => [node, constraints.reaction(place(z, at, node), multiplierOf(z, j))]),
+    ];
+    if (byPosition !== undefined) for (const node of kinetic) acting.push([node, byPosition(place(z, at, node))]);
+    return (here, share) => {
+      const terms = acting.flatMap(([node, force]) => {
+        const weight = node.weight * share(node);
+        return Math.abs(weight) < negligible ? [] : [tf.mul(force, weight)];
+      });
+      const gain =
+        byPosition === undefined ? mass(here.q, tf.sub(here.v, x.v)) : tf.sub(mass(here.q, here.v), mass(x.q, x.v));
+      return tf.sub(gain, tf.mul(h, tf.addN(terms)));
+    };
+  };
+
+  /** φ at the nodes after the first, over h as a velocity; the last row has φ' at the end. */
+  const rows = (z: Blocks, at: StepPoint): tf.Tensor[] => {
+    const constraints = constraintsOf(at);
+    const {h, regularization} = at;
+    // A unit of a multiplier moves a typical mass by `stepCompliance`, and changes its velocity by that over h.
+    const soft = tf.div(tf.mul(regularization, rowScale(at, h, 1).stepCompliance), h);
+    return held.map((_, j) => {
+      const lambda = multiplierOf(z, j);
+      const row =
+        j < stages
+          ? tf.div(constraints.positions(place(z, at, held[j + 1]), lambda), h)
+          : constraints.velocities(end(z, at), lambda, false);
+      return tf.add(row, tf.mul(soft, lambda));
+    });
+  };
+
+  const holding = held.map((_, j) => j);
   return {
-    unknown: [...stageNames('v', all), 'v', 'a'],
-    multipliers: [...stageNames('lambda', holding), 'lambda'],
-    supports: {contacts: 'none'},
-    carry: ({x, t, acceleration}) => ({a: acceleration(x.q, x.v, t)}),
+    unknown: [...stageNames('v', all), 'v'],
+    multipliers: stageNames('lambda', holding),
+    end,
+    mean: z => tf.addN(held.map(({weight}, j) => tf.mul(multiplierOf(z, j), weight))),
     residual: (z, at) => {
-      const {x, h, mass, regularization} = at;
-      const constraints = constraintsOf(at);
-      const energy = kineticForces(at);
-      const forced: {readonly node: Node; readonly force: tf.Tensor}[] = [
-        ...applied.map(node => ({node, force: energy.applied(place(z, at, node))})),
-        ...held.map((node, j) => ({
-          node,
-          force: constraints.reaction(place(z, at, node), z[stageName('lambda', j)]),
-        })),
-        ...(energy.byPosition === undefined ? [] : kinetic).map(node => ({
-          node,
-          force: energy.byPosition!(place(z, at, node)),
-        })),
-      ];
-      /** The momentum by the forces with weights that are zero beyond the nodes. */
-      const gained = (share: (node: Node) => number): tf.Tensor =>
-        tf.mul(
-          h,
-          tf.addN(
-            forced.flatMap(({node, force}) => {
-              const weight = node.weight * share(node);
-              return Math.abs(weight) < negligible ? [] : [tf.mul(force, weight)];
-            }),
-          ),
-        );
-      const last = end(z, at);
-      const balance = (here: PhasePoint, share: (node: Node) => number): tf.Tensor =>
-        energy.byPosition === undefined
-          ? tf.sub(mass(here.q, tf.sub(here.v, x.v)), gained(share))
-          : tf.sub(tf.sub(mass(here.q, here.v), mass(x.q, x.v)), gained(share));
-      const {stepCompliance} = rowScale(at, h, 1);
-      // A unit of a multiplier moves a typical mass by `stepCompliance`, and changes its velocity by that over h.
-      const soft = (lambda: tf.Tensor): tf.Tensor => tf.mul(tf.mul(regularization, tf.div(stepCompliance, h)), lambda);
-      const rows = (j: number): tf.Tensor => {
-        const lambda = z[stageName('lambda', j)];
-        const row =
-          j < stages
-            ? tf.div(constraints.positions(place(z, at, held[j + 1]), lambda), h)
-            : constraints.velocities(last, lambda, false);
-        return tf.add(row, soft(lambda));
-      };
-      return {
-        ...Object.fromEntries(
-          all.map(i => [stageName('v', i), balance(place(z, at, kinetic[i]), ({position}) => 1 - position[i] / b[i])]),
-        ),
-        v: balance(last, () => 1),
-        ...Object.fromEntries(holding.map(j => [stageName('lambda', j), rows(j)])),
-        ...instantBalance(at, last, z.a, z.lambda),
-      };
+      const momentum = momenta(z, at);
+      const blocks: Record<string, tf.Tensor> = {v: momentum(end(z, at), () => 1)};
+      for (const i of all)
+        blocks[stageName('v', i)] = momentum(place(z, at, kinetic[i]), ({position}) => 1 - position[i] / b[i]);
+      rows(z, at).forEach((row, j) => (blocks[stageName('lambda', j)] = row));
+      return blocks;
     },
-    update: (z, at) => ({q: end(z, at).q, v: z.v, a: z.a, lambda: z.lambda}),
-    guess: ({x, h}) => {
-      const ahead = (time: number): tf.Tensor => tf.add(x.v, tf.mul(tf.mul(h, time), x.a));
-      return {
-        z: {
-          ...Object.fromEntries(all.map(i => [stageName('v', i), ahead(c[i])])),
-          ...Object.fromEntries(holding.map(j => [stageName('lambda', j), x.lambda])),
-          v: ahead(1),
-          a: x.a,
-          lambda: x.lambda,
-        },
-      };
+    guess: ({x, h}, acceleration) => {
+      const ahead = (time: number): tf.Tensor => tf.add(x.v, tf.mul(tf.mul(h, time), acceleration));
+      const blocks: Record<string, tf.Tensor> = {v: ahead(1)};
+      for (const i of all) blocks[stageName('v', i)] = ahead(c[i]);
+      for (const j of holding) blocks[stageName('lambda', j)] = x.lambda;
+      return blocks;
     },
   };
 }
@@ -142,16 +178,15 @@ export function symplectic(stages: number, forces: 'gauss' | 'lobatto'): Formula
 const negligible = 1e-15;
 
 /**
- * Where the mass depends on q, the force on momenta: with p = M(q)v, p' = f + (dM/dq v)v, as M v' = f. Of that
- * ½ ∂(vᵀMv)/∂q belongs to the kinetic energy, at whose nodes it acts (`byPosition`); the rest does not depend on v
- * where forces are those of a potential. A constant mass has neither.
+ * Forces on momenta p = M(q)v. Where the mass depends on q, p' = f + (dM/dq v)v, as M v' = f. Of that ½ ∂(vᵀMv)/∂q
+ * belongs to the kinetic energy, at whose nodes it acts (`byPosition`); the rest does not depend on v where forces are
+ * those of a potential. A constant mass has neither.
  */
-function kineticForces({x, mass, force}: StepPoint): {
-  applied(at: PhasePoint): tf.Tensor;
+function forcesOnMomenta({x, mass, force}: StepPoint): {
+  external(at: PhasePoint): tf.Tensor;
   readonly byPosition?: (at: PhasePoint) => tf.Tensor;
 } {
-  const applied = ({q, v, t}: PhasePoint): tf.Tensor => force(q, v, t);
-  if (!dependsOn(({q}) => mass(q, x.v), {q: x.q}, 'q')) return {applied};
+  if (!dependsOn(({q}) => mass(q, x.v), {q: x.q}, 'q')) return {external: ({q, v, t}) => force(q, v, t)};
   const byPosition = ({q, v}: PhasePoint): tf.Tensor =>
     tf.mul(
       transposedProduct(here => mass(here.q, v), {q}, 'q', v),
@@ -159,10 +194,10 @@ function kineticForces({x, mass, force}: StepPoint): {
     );
   return {
     byPosition,
-    applied: at => {
-      const {q, v} = at;
+    external: at => {
+      const {q, v, t} = at;
       const turning = derivativeAlong(here => mass(here.q, v), {q}, {q: v});
-      return tf.sub(tf.add(applied(at), turning), byPosition(at));
+      return tf.sub(tf.add(force(q, v, t), turning), byPosition(at));
     },
   };
 }

@@ -69,6 +69,12 @@ export function symplecticEuler(): Scheme {
  * symplectic for separable conservative systems. A force that depends on velocity is taken at the
  * end of the step with v + h a, which keeps the order: the error of that predictor is O(h²), and it
  * enters v⁺ with a factor h/2.
+ *
+ * With bilateral constraints of positions it is RATTLE (Andersen, J. Comput. Phys. 52, 1983): implicit, symplectic,
+ * symmetric, of second order, also with a mass that depends on q (Hairer, Lubich & Wanner, Geometric Numerical
+ * Integration, §VII.1). Positions and velocities obey the constraints at the end of every step, and λ is the mean over
+ * the step. Forces that depend on v are taken at the velocity between the two impulses of the step. Other constraints,
+ * and then also kinematics, hidden states and forces that read λ, throw an OptionError 'wrong-scheme' in the run.
  * @example
  * ```ts
  * import * as tf from '@tensorflow/tfjs';
@@ -94,6 +100,6 @@ export function verlet(): Scheme {
       },
     },
     constrained: traits =>
-      isHolonomic(traits) && traits.stabilization !== 'ggl' ? symplectic(1, 'lobatto') : undefined,
+      isHolonomic(traits) && traits.stabilization !== 'ggl' ? symplectic(1, 'lobatto', 'mean') : undefined,
   };
 }

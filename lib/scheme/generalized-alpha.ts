@@ -106,7 +106,8 @@ function family(name: string, w: Weights): Scheme {
 /**
  * The generalized-α method with spectral radius ρ∞ at infinite frequency: 1 damps nothing, 0 removes in one
  * step what the step does not resolve. Second order in q, v and λ for every ρ∞ (λ for ρ∞ < 1, or
- * stabilized: at 1 it is as weakly unstable as Newmark's), unconditionally stable. α_m = (2ρ∞−1)/(ρ∞+1),
+ * stabilized: at 1 it is as weakly unstable as Newmark's, and the energy of a motion that conserves it drifts),
+ * unconditionally stable. α_m = (2ρ∞−1)/(ρ∞+1),
  * α_f = ρ∞/(ρ∞+1).
  * @param options.rhoInf in [0, 1]; default 0.8, which takes unresolved vibrations to a thousandth in 31 steps
  * @throws OptionError where ρ∞ is out of range

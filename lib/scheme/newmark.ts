@@ -43,7 +43,8 @@ const linearAcceleration = 0.01;
  * Newmark's method: v⁺ = v + h[(1−γ)a + γa⁺], q⁺ = q + hv + h²[(½−β)a + βa⁺]. Second order for γ = ½ only;
  * unconditionally stable for 2β ≥ γ ≥ ½. (¼, ½) is the average acceleration method, (1/6, ½) the linear one, (0, ½)
  * the central difference. Starts at a = M⁻¹f; for γ > ½, which damps, its first step takes a⁺ at both ends, as a
- * start off the slow manifold would leave v of the size of hω²q otherwise (start.ts).
+ * start off the slow manifold would leave v of the size of hω²q otherwise (start.ts). With constraints, which `ggl`
+ * stabilizes, the energy of a motion that conserves it drifts, and long runs warn of it: `verlet` is symplectic there.
  * @throws OptionError where β or γ is out of range
  * @example
  * ```ts

@@ -24,6 +24,11 @@ const oneToEight: Check = {
  * quadratic invariants. One stage is the implicit midpoint rule. What is so stiff that the step does not
  * resolve it is neither damped nor followed: take radauIIA5 there. Adaptive steps are compared with two of half
  * their length: what else could be made of the stages is of order s or less, and no measure of an error of order 2s.
+ *
+ * With bilateral constraints of positions it is symplectic too, of order 2s in q, v and λ: constraint forces act at
+ * Lobatto's points (Jay, SIAM J. Sci. Comput. 20, 1998). With `nonholonomic` rows, kinematics, hidden states or forces
+ * that read λ the end of each step is projected onto the constraints instead: the same order, but the energy of a
+ * motion that conserves it drifts, and long runs warn of it.
  * @param options.stages 1 to 8; default 2. Beyond 8 the weights' own rounding exceeds what order 18 gains
  * @throws OptionError where the number of stages is out of range
  */
@@ -43,7 +48,7 @@ export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme 
         ? heldEnd(tableau)(traits)
         : traits.stabilization === 'ggl'
           ? undefined
-          : symplectic(stages, 'gauss'),
+          : symplectic(stages, 'gauss', 'instant'),
     ode: ({mass}) => (mass ? heldAlgebraic(tableau) : {...firstOrder(tableau), ...between(3)}),
   };
 }

@@ -321,7 +321,8 @@ export const trapezoid = (options: ThetaOptions = {}): Scheme =>
   blended('trapezoid', {name: 'trapezoid', order: 2, alpha: 0.5, beta: 0.5}, options);
 
 /**
- * Implicit midpoint: M(v⁺−v) = h f((q+q⁺)/2, (v+v⁺)/2, t+h/2). Second order, symplectic, B-stable.
+ * Implicit midpoint: M(v⁺−v) = h f((q+q⁺)/2, (v+v⁺)/2, t+h/2). Second order, B-stable, and symplectic for a constant
+ * mass without constraints. With constraints it is symmetric; stabilized there, the energy drifts.
  * @example
  * ```ts
  * import * as tf from '@tensorflow/tfjs';

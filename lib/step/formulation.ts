@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
+import {isHolonomic} from '../scheme/constrained-symplectic.js';
 import {stabilized, withReactions} from '../scheme/constrained.js';
 import type {Formulation, FormulationOf, Scheme, SystemTraits} from '../scheme/scheme.js';
 import {usesTrialStep} from '../scheme/scheme.js';
@@ -54,6 +55,8 @@ export interface StepFormulation extends Formulation {
   readonly firstOrderForm?: boolean;
   /** Positions alone are held though steps change their length, which multipliers do not follow: the run says so. */
   readonly positionLevelOnly?: boolean;
+  /** The scheme damps nothing, but with these constraints the energy of a conservative system drifts. */
+  readonly energyDrifts?: boolean;
   /** Breaking points within the steps of a delay equation. */
   readonly stepDivision?: Division;
 }
@@ -154,8 +157,11 @@ function constrainedFormulation(
   if (withoutStabilization === undefined)
     throw wrongScheme(
       scheme,
-      'does not support constraints: choose an implicit one, such as generalizedAlpha(), implicitMidpoint() or '
-        + 'radauIIA5().',
+      form === undefined
+        ? 'does not support constraints: choose an implicit one, such as generalizedAlpha(), implicitMidpoint() or '
+            + 'radauIIA5().'
+        : 'holds bilateral constraints alone, of systems without kinematics, hidden states and forces that read '
+            + 'lambda: choose another scheme, such as generalizedAlpha() or implicitMidpoint().',
     );
   requireContacts(scheme, withoutStabilization, constraints);
   const byDefault = defaultStabilization(scheme, system, adaptiveSteps);
@@ -170,9 +176,18 @@ function constrainedFormulation(
     );
   const checked = requireKinematics(scheme, selected, system);
   const stable = typeof form === 'function' ? checked : stabilized(checked, wanted, constraints.some(isHardContact));
-  return wanted === 'none' && byDefault === 'ggl' && adaptiveSteps === true
-    ? {...stable, positionLevelOnly: true}
-    : stable;
+  return {
+    ...stable,
+    positionLevelOnly: wanted === 'none' && byDefault === 'ggl' && adaptiveSteps === true,
+    energyDrifts:
+      scheme.dissipative !== true
+      && scheme.order > 1
+      && constraints.some(({kind}) => kind.holds === 'always')
+      && !constraints.some(isContact)
+      && (typeof form === 'function'
+        ? !isHolonomic(traitsOf(system, wanted, readsMultipliers))
+        : wanted !== 'none' || checked.unknown.includes('a')),
+  };
 }
 
 /** @throws OptionError 'wrong-scheme' where the scheme does not hold one of the contacts */

@@ -251,6 +251,7 @@ function traceFormulation(
     order: context.scheme.order,
     ...(context.backwards === true ? {backwards: true, dissipative: context.scheme.dissipative} : {}),
     positionLevelOnly: context.formulation.positionLevelOnly,
+    energyDrifts: context.formulation.energyDrifts,
     ...(context.system.kind === 'mechanics' ? {notFinite: context.system.notFinite} : {}),
     stepDivision: context.formulation.stepDivision,
     state,

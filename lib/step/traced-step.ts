@@ -74,6 +74,7 @@ export interface TracedStep extends TimeDirection {
   readonly order: number;
   /** See `StepFormulation`. */
   readonly positionLevelOnly?: boolean;
+  readonly energyDrifts?: boolean;
   readonly stepDivision?: Division;
   readonly state: Layout;
   readonly unknown: Layout;

@@ -13,6 +13,7 @@ import {
   radauIIA5,
   sdirk2,
   simulate,
+  verlet,
 } from '../../lib/index.js';
 import {order, relative} from '../simulate/numbers.js';
 import {carAxis, carAxisEnd, carAxisStart} from './car-axis.js';
@@ -75,6 +76,11 @@ describe('the car axis', () => {
 
   it('radauIIA5 without stabilization meets 1e-9 in q in 2400 steps', () => {
     expect(errors(radauIIA5(), 2400)[0]).to.be.below(1e-9);
+  }).timeout(20000);
+
+  it('verlet has order 2 in q and v, and 1 in λ, a mean over the step', () => {
+    const [coarse, fine] = [4800, 9600].map(n => errors(verlet(), n));
+    blocks.forEach((block, i) => expect(order(coarse[i], fine[i]), block).to.be.closeTo(i < 2 ? 2 : 1, 0.1));
   }).timeout(20000);
 
   it('gaussLegendre meets 1e-9 in q and 1e-7 in λ in 1200 steps', () => {
