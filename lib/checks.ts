@@ -168,6 +168,7 @@ export const integrationChecks = {
   newton: any,
   adjoint: any,
   stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'),
+  switches: oneOf('locate', 'ignore'),
   consistent: oneOf('check', 'project'),
   engine: any,
   precision: oneOf('double', 'single'),

@@ -16,4 +16,5 @@ export type {Bivariant, Tree} from './system/params.js';
 export {derivativeAlong, isElementwise} from './trace/differentials.js';
 export {lifted} from './trace/lifted.js';
 export {freeBodies} from './system/rotations.js';
+export {noEvent} from './system/switches.js';
 export {constantTensor} from './trace/trace.js';

@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import {optional, typed, type Options} from '../lib/checks.js';
 import type {ForceAt, Numeric, Params, StateSpec} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
-import {constantTensor, readNumeric} from '../lib/internal.js';
+import {constantTensor, noEvent, readNumeric} from '../lib/internal.js';
 
 /** The arguments of a term: position, velocity, time, parameters, and its own states by name. */
 export type TermAt<Z extends string> = ForceAt<Params, Z>;
@@ -92,7 +92,7 @@ const TINY = 1e-300;
 
 /** sgn(z) |z|ⁿ, for n ≥ 1 that may itself be differentiated: at z = 0 the derivative by n is 0 and not 0·∞. */
 export function signedPower(z: tf.Tensor, n: tf.Tensor): tf.Tensor {
-  return tf.mul(tf.sign(z), absolutePower(z, n));
+  return noEvent(() => tf.mul(tf.sign(z), absolutePower(z, n)));
 }
 
 /** |z|ⁿ */

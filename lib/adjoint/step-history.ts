@@ -116,6 +116,8 @@ export class StepHistory {
   readonly endsAtEvent = new Map<number, number>();
   /** Transitions that are jumps → moment. */
   readonly jumps = new Map<number, number>();
+  /** The modes of switches after each jump of a run that has any. */
+  readonly modes = new Map<number, Float64Array>();
   /** The event of each event time: its function is zero then. */
   readonly eventTimes: number[] = [];
   /**
@@ -147,13 +149,27 @@ export class StepHistory {
       this.saved.theta,
     ])
       list.length = 0;
-    for (const map of [this.startsAtEvent, this.endsAtEvent, this.jumps, this.interiorEvents, this.movingSaves])
+    for (const map of [
+      this.startsAtEvent,
+      this.endsAtEvent,
+      this.jumps,
+      this.modes,
+      this.interiorEvents,
+      this.movingSaves,
+    ])
       map.clear();
   }
 
   append(t: number, h: number): void {
     this.t.push(t);
     this.h.push(h);
+  }
+
+  /** What jump n gives to its restart: the last numbers are its modes. @param given as its own function makes it */
+  givenBy(n: number, given: Float64Array): Float64Array {
+    const [whole, modes] = [given.slice(), this.modes.get(n)];
+    if (modes !== undefined) whole.set(modes, whole.length - modes.length);
+    return whole;
   }
 
   /** The next event that happened was noted in transition n. */

@@ -20,7 +20,7 @@ import {loadParameters, startContext} from '../step/context.js';
 import type {HistoryAdjointProgram, HistoryProgram} from '../step/history-programs.js';
 import {denseAndEventPrograms} from '../step/history-programs.js';
 import {namedFunctions} from '../step/step-functions.js';
-import type {TracedStep} from '../step/traced-step.js';
+import {jumpOf, type TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
 import type {BatchedPull, InteriorCotangent, Segment, TransitionPull} from './gradient.js';
 import {interiorStates} from './gradient.js';
@@ -274,19 +274,19 @@ export class TimedPull implements TransitionPull {
 
   private pullJump(record: StepRecord, k: number, n: number, moment: number): void {
     const {executable, history, context, xCotangent, momentCotangents} = this;
-    const event = history.eventTimes[moment];
+    const jump = jumpOf(context.traced, history.eventTimes[moment]);
     const [t, h] = [history.t[n], history.h[n]];
     const forward = historyForward(context);
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
-    forward.run(`jump.${event}`);
-    const given = forward.buffer('given').slice();
+    forward.run(`jump.${jump}`);
+    const given = history.givenBy(n, forward.buffer('given'));
     this.restarting ??= this.restartingStep();
     const restarted = this.restarting.step.pull(this.restart(given, t, h).record, 0, xCotangent);
     executable.optionalBuffer('givenCotangent')?.set(xCotangent.subarray(0, given.length));
     record.load(k, stepBuffers(executable));
-    executable.run(`pullJump.${event}`);
-    this.cotangents.add(`pullJump.${event}`);
+    executable.run(`pullJump.${jump}`);
+    this.cotangents.add(`pullJump.${jump}`);
     xCotangent.set(executable.buffer('jXCotangent'));
     momentCotangents[moment] += restarted.tCotangent + executable.buffer('jTCotangent')[0];
   }

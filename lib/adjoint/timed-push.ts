@@ -8,6 +8,7 @@
  */
 import {toUserTimes} from '../step/time-direction.js';
 import type {StepContext} from '../step/context.js';
+import {jumpOf} from '../step/traced-step.js';
 import {loadParameters, startContext} from '../step/context.js';
 import type {StepHistory, InteriorEvent, Restart} from './step-history.js';
 import type {Inside, Sensitivities, TransitionPush} from './sweep-forward.js';
@@ -249,16 +250,16 @@ export class TimedPush implements TransitionPush {
   private pushJump(record: StepRecord, k: number, n: number, moment: number, dx: Float64Array): Float64Array {
     const {history, context, step, directions} = this;
     if (n === 0 && directions.t0 !== undefined) throw eventAtStart();
-    const event = history.eventTimes[moment];
+    const jump = jumpOf(context.traced, history.eventTimes[moment]);
     const forward = historyForward(context);
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
-    forward.run(`jump.${event}`);
-    const given = forward.buffer('given').slice();
+    forward.run(`jump.${jump}`);
+    const given = history.givenBy(n, forward.buffer('given'));
     record.load(k, stepBuffers(step.executable));
     step.set('dx', dx);
     step.set('dt', this.moment(moment));
-    step.executable.run(`pushJump.${event}`);
+    step.executable.run(`pushJump.${jump}`);
     const dGiven = step.executable.buffer('dGiven').slice();
     this.restarting ??= new StepTangents(startContext(context), directions);
     const restarted = this.restart(given, history.t[n], history.h[n]).record;

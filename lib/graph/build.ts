@@ -4,7 +4,7 @@
  * function of a broadcast value). Nothing here evaluates; folding of constants and common
  * subexpressions is `simplify.ts`.
  */
-export {input, make, scalar, uniformValue} from './build/make.js';
+export {input, lastNode, make, scalar, uniformValue} from './build/make.js';
 export {
   constant,
   full,

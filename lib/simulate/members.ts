@@ -81,7 +81,11 @@ export class Members {
   run(members: readonly PreparedRun[], keep: boolean): MemberRun[] {
     this.noteOwn(members);
     const {base} = this;
-    const isHere = this.inLanes && members.every(({options: {plan}}) => plan !== undefined && !restarts(plan));
+    const isHere =
+      this.inLanes
+      && members.every(
+        ({options: {plan}, traced}) => plan !== undefined && !restarts(plan) && traced.switches === undefined,
+      );
     const memory = keep ? this.memory : undefined;
     if (isHere && (!keep || (memory !== undefined && statesOf(members) <= memory))) {
       const step = this.stepFor(members.length);

@@ -122,6 +122,12 @@ export interface RunSettings<P = Params, Z extends string = never> {
    * that satisfies them ('project').
    */
   readonly consistent?: 'check' | 'project';
+  /**
+   * What is done where a comparison makes a function of the system jump (`where`, `sign`, `step`, `floor`, held inputs
+   * at times that move): 'locate' ends the step there, and derivatives know its time; 'ignore' (default) takes it as
+   * the stages of a step meet it. Runs of an `sde` or a `dde` ignore it.
+   */
+  readonly switches?: 'locate' | 'ignore';
   /** 'auto' (default) uses the fastest that runs here; the results are the same. Or a custom engine. */
   readonly engine?: EngineName | Engine;
   /**
@@ -145,10 +151,10 @@ export interface RunSettings<P = Params, Z extends string = never> {
 /** The options that say how a run is computed rather than what is run: other analyses pass them to `simulate`. */
 export type IntegrationOptions = Pick<
   RunSettings,
-  'scheme' | 'control' | 'newton' | 'adjoint' | 'stabilization' | 'consistent' | 'engine' | 'precision'
+  'scheme' | 'control' | 'newton' | 'adjoint' | 'stabilization' | 'consistent' | 'switches' | 'engine' | 'precision'
 >;
 
-export interface RunOptions extends ExecutionOptions, Pick<ConstraintOptions, 'stabilization'> {
+export interface RunOptions extends ExecutionOptions, Pick<ConstraintOptions, 'stabilization' | 'switches'> {
   readonly scheme: Scheme;
   readonly adjoint: AdjointFactory;
   readonly params: NumericParams;
@@ -216,6 +222,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     adjoint,
     stabilization: options.stabilization,
     consistent: options.consistent ?? 'check',
+    switches: options.switches ?? 'ignore',
     engine: options.engine ?? 'auto',
     precision: options.precision ?? 'double',
     onProgress: options.onProgress,

@@ -24,7 +24,7 @@ import {isOfType, readParams} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
-import {breakingRun, restarts, unchanged} from '../integrate/history/breaks.js';
+import {breakingRun, restarts} from '../integrate/history/breaks.js';
 import type {Plan} from '../integrate/history/plan.js';
 import {readEvents, savedCount} from '../integrate/history/plan.js';
 import {isTracing} from '../trace/trace.js';
@@ -55,7 +55,7 @@ export interface PreparedRun extends RunContext {
   /** What drives it, by the names in `params`. */
   readonly inputs?: Inputs;
   /** What plans for other times are made of, where it was prepared for any (timed.ts). */
-  readonly timed?: Pick<TracedRun, 'breaks' | 'carries'>;
+  readonly timed?: Pick<TracedRun, 'breaks' | 'carries' | 'switches'>;
 }
 
 /** A run as its options say; with a plan, though it be a plain grid; or one whose times may be others in every run. */
@@ -200,7 +200,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
       linear: read.newton.linear,
       milliseconds: {trace: traceTime, compile: compileTime},
       unread: run.unread,
-      timed: anyTimes ? {breaks: run.breaks, carries: run.carries} : undefined,
+      timed: anyTimes ? {breaks: run.breaks, carries: run.carries, switches: run.switches} : undefined,
       over({t0, ...span}) {
         if (from !== undefined)
           throw new OptionError(
@@ -326,7 +326,7 @@ function withTolerances(plan: Plan | undefined, own: readonly UserBlock[], syste
  */
 function asksOf(run: RunOptions, anyTimes: boolean): string {
   const along = alongOf(run, anyTimes);
-  return along === undefined ? '' : `${along.dense}, ${along.events.length}`;
+  return along === undefined ? '' : `${along.dense}, ${along.restarts}`;
 }
 
 /** What the run asks of its steps beside their updates. */
@@ -335,7 +335,8 @@ function alongOf({plan, events}: RunOptions, anyTimes: boolean): OutputRequest |
   return {
     error: plan.control.kind === 'adaptive',
     dense: anyTimes || plan.saving.kind === 'times' || events.length > 0,
-    events: restarts(plan) ? [...events, unchanged] : events,
+    events,
+    restarts: restarts(plan),
     slope: plan.control.first === 'auto',
   };
 }

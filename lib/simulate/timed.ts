@@ -66,7 +66,14 @@ export function atTimes(
     t0,
   );
   const grid = isAdaptive ? readSpan(span, control, begin) : readGrid(span, begin);
-  const base = readPlan(span, control, options.events, grid, undefined, planned || timed.breaks.size > 0);
+  const base = readPlan(
+    span,
+    control,
+    options.events,
+    grid,
+    undefined,
+    planned || timed.breaks.size > 0 || timed.switches !== undefined,
+  );
   const plan =
     base === undefined ? undefined : {...base, absolute: options.plan?.absolute, revisits: options.plan?.revisits};
   const breaks = plan === undefined ? undefined : plannedBreaks({grid, plan}, timed, false);

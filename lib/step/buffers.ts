@@ -174,6 +174,8 @@ export const buffers = {
   /** The events of a state, and how they change along the motion. */
   e: {shape: 'events'},
   rates: {shape: 'events'},
+  /** The modes of switches where a state is. */
+  outcomes: {shape: 'any'},
   /** The user's blocks after a jump. */
   given: {shape: 'own'},
 

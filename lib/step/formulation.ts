@@ -21,6 +21,7 @@ import type {OdeSystem} from '../system/ode.js';
 import {odeEquations} from '../system/ode.js';
 import type {Params} from '../system/params.js';
 import {noiseEquations} from '../system/sde.js';
+import type {SystemSwitches} from '../system/switches.js';
 
 /** A system to simulate; made by `mechanics`, `ode`, `sde` or `dde`. P are the parameters that its functions read. */
 export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
@@ -80,6 +81,10 @@ export interface ConstraintOptions {
   readonly backwards?: boolean;
   /** The length of steps, where it is constant: the past of a dde is kept by it. */
   readonly dt?: number;
+  /** What is done about comparisons that make the system's functions jump; default 'ignore'. */
+  readonly switches?: 'locate' | 'ignore';
+  /** The switches that the steps hold, where a trace has found some. */
+  readonly held?: SystemSwitches;
   /** When what the derivative of a dde reads jumps, ascending; none where that is not yet known. */
   readonly jumps?: Float64Array;
   /** Forces read the multipliers. */

@@ -17,7 +17,8 @@ import type {AdjointProgram} from './programs.js';
 import {tangentsAlong} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
-export type HistoryProgram = 'inside' | 'between' | 'dense' | 'watch' | 'events' | 'slope' | `jump.${number}`;
+export type HistoryProgram =
+  'inside' | 'between' | 'dense' | 'watch' | 'events' | 'outcomes' | 'slope' | `jump.${number}`;
 export type HistoryAdjointProgram =
   AdjointProgram | 'pushLength' | 'pushLengthUpdate' | 'inside' | 'pullDense' | 'pullEvents' | `pullJump.${number}`;
 export type HistoryTangentProgram =
@@ -44,13 +45,14 @@ const withOutputsOf = ({outputs}: Graph, wanted: readonly BufferName[]): Graph =
 /**
  * inside: x, z, t, h → inside, see interpolant.ts; between: these, next and inside → what dense output needs at
  * every place; dense: theta → D; watch: theta → g, dg, the events on the dense output and their derivatives
- * by θ; events: x, t → e, rates; slope: x, t → slope; jump.i: x, t → given.
+ * by θ; events: x, t → e, rates; outcomes: x, t → outcomes; slope: x, t → slope; jump.i: x, t → given.
  */
 export function denseAndEventPrograms(step: TracedStep): ProgramsOf<HistoryProgram> {
-  const {inside, events, rates, slope, jump: jumps = []} = step.functions;
+  const {inside, events, rates, outcomes, slope, jump: jumps = []} = step.functions;
   const programs: {[Name in HistoryProgram]?: Graph} = densePrograms(step);
   if (inside !== undefined) programs.inside = graphOf({inside});
   if (events !== undefined) programs.events = graphOf({e: events, rates});
+  if (outcomes !== undefined) programs.outcomes = graphOf({outcomes});
   if (slope !== undefined) programs.slope = graphOf({slope});
   jumps.forEach((jump, i) => {
     if (jump !== undefined) programs[`jump.${i}`] = graphOf({given: jump});

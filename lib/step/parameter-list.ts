@@ -29,6 +29,12 @@ export class ParameterList {
     return this.leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape}));
   }
 
+  /** What a parameter was given as, by its name in a trace. */
+  valuesOf(name: string): Float64Array | undefined {
+    return this.leaves[this.parameters.findIndex(({node, leaf}) => leaf !== undefined && node.attributes.name === name)]
+      ?.values;
+  }
+
   tree(tensors: Blocks): Params {
     return this.reads.watched(
       typedTree(

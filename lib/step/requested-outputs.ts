@@ -16,6 +16,7 @@ import type {Blocks} from '../system/equations.js';
 import type {Event, EventPlace} from '../system/events.js';
 import {eventValue, jumped} from '../system/events.js';
 import type {Params} from '../system/params.js';
+import {modeBlock, type SwitchScope} from '../system/switches.js';
 import type {TimeDirection} from './time-direction.js';
 import type {Interpolant} from './interpolant.js';
 import {shareWithUpdate} from './interpolant.js';
@@ -30,6 +31,8 @@ export interface OutputRequest {
   readonly error: boolean;
   readonly dense: boolean;
   readonly events: readonly Event[];
+  /** The run begins anew somewhere from the state that there is: a jump that leaves it, after those of the events. */
+  readonly restarts?: boolean;
   /** The derivative of the state by the clock's time, for an automatic first step. */
   readonly slope?: boolean;
 }
@@ -51,6 +54,8 @@ export class RequestedOutputs {
   private readonly ahead = input('lastTheta', []);
   private readonly ratio = input('lengthRatio', []);
   private readonly userLayout: Layout;
+  /** Switches are held, and their borders looked at. */
+  private readonly hasModes: boolean;
   private errorMask: Uint8Array | undefined;
 
   constructor(
@@ -66,15 +71,25 @@ export class RequestedOutputs {
     this.userLayout = new Layout(state.blocks.filter(({name}) => userBlockNames.includes(name)));
     this.shift = input('shift', [this.userLayout.size]);
     this.last = input('lastUnknown', [unknown.size]);
+    this.hasModes = state.block(modeBlock) !== undefined;
     this.inputs = [this.theta, this.next, this.shift, this.last, this.ahead, this.ratio];
   }
 
   /** The tensors, in the trace of the step. @param seen the state as the user names its blocks */
-  trace(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks, breaks: Set<Breaks>): TracedTensors {
+  trace(
+    at: StepPoint,
+    params: Params,
+    z: Blocks,
+    tensors: Blocks,
+    seen: Blocks,
+    breaks: Set<Breaks>,
+    scope: SwitchScope | undefined,
+  ): TracedTensors {
+    const hasEvents = this.request.events.length > 0 || this.request.restarts === true || this.hasModes;
     return {
       ...duringStep(at.t, at.h, breaks, () => this.stepTensors(at, z, tensors)),
-      ...(this.request.events.length === 0 ? {} : atInstant(at.t, breaks, () => this.eventTensors(at, params, seen))),
-      ...(this.request.events.length > 0 || this.request.slope === true ? {rate: this.rateTensor(at)} : {}),
+      ...(hasEvents ? atInstant(at.t, breaks, () => this.eventTensors(at, params, seen, scope)) : {}),
+      ...(hasEvents || this.request.slope === true ? {rate: this.rateTensor(at)} : {}),
     };
   }
 
@@ -83,7 +98,7 @@ export class RequestedOutputs {
     return {
       ...(request.error ? this.errorTensors(at, z, splitBlocks(this.userLayout, tensors.shift)) : {}),
       ...(request.error ? this.guessTensors(at, z, tensors) : {}),
-      dense: request.dense ? this.denseTensor(at, z, tensors) : undefined,
+      dense: request.dense || this.hasModes ? this.denseTensor(at, z, tensors) : undefined,
     };
   }
 
@@ -156,23 +171,34 @@ export class RequestedOutputs {
     return joinBlocks(state, at.projectState({...linear, ...between}), `${scheme.name}: dense`);
   }
 
-  private eventTensors(at: StepPoint, params: Params, seen: Blocks): TracedTensors {
+  private eventTensors(at: StepPoint, params: Params, seen: Blocks, scope: SwitchScope | undefined): TracedTensors {
     const {
       userLayout,
-      request: {events},
+      request: {events, restarts},
     } = this;
     const blocks = Object.fromEntries(userLayout.blocks.map(({name}) => [name, seen[name]]));
     const place = {...blocks, t: at.t, params} as unknown as EventPlace;
+    // A jump leaves the modes as they are.
+    const whole = (after: Blocks, name: string): tf.Tensor => {
+      const given = joinNamed(userLayout, after, name);
+      return this.hasModes ? tf.concat([given, seen[modeBlock]]) : given;
+    };
+    const switches = this.hasModes ? scope?.borders({...blocks, t: at.t}) : undefined;
+    const shares = scope?.sharesAt?.(at.x, at.t);
     return {
+      borders:
+        switches === undefined || shares === undefined
+          ? switches?.borders
+          : tf.concat([switches.borders, shares, tf.sub(shares, 1)]),
+      outcomes: switches?.outcomes,
       ...Object.fromEntries(events.map((event, i) => [`event.${i}`, eventValue(event, i, place)])),
       ...Object.fromEntries(
         events.map(({then}, i) => [
           `jump.${i}`,
-          typeof then === 'function'
-            ? joinNamed(userLayout, jumped(then, i, place, blocks), `events[${i}].then`)
-            : undefined,
+          typeof then === 'function' ? whole(jumped(then, i, place, blocks), `events[${i}].then`) : undefined,
         ]),
       ),
+      ...(restarts === true || this.hasModes ? {[`jump.${events.length}`]: whole(blocks, 'restart')} : {}),
     };
   }
 
@@ -204,13 +230,9 @@ export class RequestedOutputs {
     const {theta, next, errorMask, request, scheme, formulation} = this;
     const values = request.events.map((_, i) => named.get(`event.${i}`) as Node);
     const rate = named.get('rate');
-    const events =
-      values.length === 0
-        ? undefined
-        : concat(
-            values.map(value => reshape(value, [1])),
-            0,
-          );
+    const borders = named.get('borders');
+    const all = [...values.map(value => reshape(value, [1])), ...(borders === undefined ? [] : [borders])];
+    const events = all.length === 0 ? undefined : concat(all, 0);
     const eventRates =
       events === undefined || rate === undefined
         ? undefined

@@ -84,8 +84,10 @@ export const stepFunctions = {
   dense: {everyStep: true},
   /** The derivative of the state by the clock's time as a function of x and t, [state]. */
   slope: {},
-  /** The events' functions of x and t, [events]. */
+  /** The events' functions of x and t, [events]; the borders of switches follow those of the user's events. */
   events: {},
+  /** The modes that the borders of switches have at x and t, by the modes in x, [modes]. */
+  outcomes: {},
   /** Their rates of change along the motion, [events]. */
   rates: {},
   /** The user's blocks after the jump of each event, [own]. */
@@ -108,7 +110,9 @@ export type StepFunctionName = Exclude<Name, Indexed> | `${Indexed}.${number}`;
  * What the trace of a step gives: these, and the events one by one and the slope, of which requested-outputs.ts makes
  * `events` and `rates`.
  */
-export type TracedTensors = {readonly [N in StepFunctionName | `event.${number}` | 'rate']?: tf.Tensor | undefined};
+export type TracedTensors = {
+  readonly [N in StepFunctionName | `event.${number}` | 'rate' | 'borders']?: tf.Tensor | undefined;
+};
 
 const names = Object.keys(stepFunctions) as Name[];
 

@@ -14,8 +14,11 @@ import type {MechanicalSystem} from '../system/mechanics.js';
 import type {StateAt} from '../system/hidden-states.js';
 import {isGeneral, isMassless, multiplierReaders} from '../system/mechanics.js';
 import type {Params} from '../system/params.js';
+import {slidingEquations} from '../system/sliding.js';
 import {firstOrderEquations} from '../system/first-order-form.js';
+import {modeBlock, SwitchScope, underSwitches, type SystemSwitches} from '../system/switches.js';
 import {trace} from '../trace/trace.js';
+import {splitBlocks} from './blocks.js';
 import type {StepFormulation, System} from './formulation.js';
 import type {TimeDirection} from './time-direction.js';
 import {equationsOf} from './formulation.js';
@@ -45,7 +48,37 @@ export interface TraceContext extends TimeDirection {
   readonly readers: ReadonlySet<number>;
   /** Jumps and kinks of the functions of time that steps read. */
   readonly breaks: Set<Breaks>;
+  /** Comparisons that make the system's functions jump: held, or still looked for; undefined: taken as they are. */
+  readonly switches?: SystemSwitches | undefined;
+  readonly holdsSwitches: boolean;
 }
+
+/** What calls of the system's functions do in a trace. @param x the state */
+const switchScope = ({switches, holdsSwitches, list}: TraceContext, x: Blocks): SwitchScope | undefined =>
+  switches === undefined
+    ? undefined
+    : new SwitchScope(
+        switches,
+        ({attributes}) => list.valuesOf(attributes.name),
+        holdsSwitches ? x[modeBlock] : undefined,
+      );
+
+/** A traced function whose calls of the system's functions are those of a scope. */
+export const scoped =
+  <R>(
+    context: TraceContext,
+    state: Layout,
+    f: (tensors: Blocks, x: Blocks, scope: SwitchScope | undefined) => R,
+  ): ((tensors: Blocks) => R) =>
+  tensors => {
+    const x = splitBlocks(state, tensors.x);
+    const scope = switchScope(context, x);
+    return underSwitches(scope, () => f(tensors, x, scope));
+  };
+
+/** The modes as a part of the state; none where no switches are held. */
+export const modeParts = ({switches, holdsSwitches}: TraceContext): BlockPart[] =>
+  switches === undefined || !holdsSwitches ? [] : [{name: modeBlock, shape: [switches.size], carried: true}];
 
 /** The rows of each constraint and the forces that read their multipliers, from a trace that has no other use. */
 export function inspectConstraints(
@@ -139,12 +172,14 @@ export function stepPointOf(
   tensors: Blocks,
   x: Blocks,
   count: EvaluationCount,
+  scope: SwitchScope | undefined,
 ): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
   const [t, h] = backwards === true ? [tf.neg(tensors.t), tf.neg(tensors.h)] : [tensors.t, tensors.h];
   const middle = tf.add(t, tf.mul(0.5, h));
+  const equationsIn = (): Equations => equationsOf(system, params, userBlocks, readers, middle);
   const equations = countEvaluations(
-    equationsAtStages(equationsOf(system, params, userBlocks, readers, middle)),
+    equationsAtStages(scope?.slides === true ? slidingEquations(equationsIn(), scope) : equationsIn()),
     x,
     t,
     count,

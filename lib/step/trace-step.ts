@@ -8,6 +8,7 @@ import {OptionError, ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
 import {DENSE_LIMIT} from '../linear/null-space.js';
+import {isAttracting} from '../graph/switches.js';
 import {rowScale} from '../scheme/constrained.js';
 import {contactLaws} from '../scheme/moreau.js';
 import {
@@ -23,6 +24,7 @@ import {duringStep, timesBetween} from '../system/breaks.js';
 import type {Coefficients} from '../system/coefficients.js';
 import type {Blocks, UserBlock} from '../system/equations.js';
 import {kinematicsCheck} from '../system/general-mechanics.js';
+import {isGeneral} from '../system/mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
 import {derivativeAlong} from '../trace/differentials.js';
 import {constantTensor, trace, within} from '../trace/trace.js';
@@ -51,10 +53,13 @@ import {
   inspectConstraints,
   hasOwnKinematics,
   multiplierCount,
+  modeParts,
   multiplierPart,
   stepPointOf,
+  scoped,
   unknownLayout,
 } from './trace-context.js';
+import {modeBlock, SystemSwitches, type SwitchScope} from '../system/switches.js';
 import type {TracedTensors} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
 import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';
@@ -102,6 +107,15 @@ export function traceRun(
   request?: OutputRequest,
 ): TracedRun {
   const run = traceOnce(system, scheme, blocks, leaves, options, observe, request);
+  if (run.switches !== undefined) {
+    const {switches} = run;
+    const hold = (): TracedRun =>
+      traceOnce(system, scheme, blocks, leaves, {...options, held: switches}, observe, request);
+    const held = hold();
+    if (switches.slides || !maySlide(system, held.step, switches, leaves)) return held;
+    switches.slide();
+    return hold();
+  }
   if (system.kind !== 'ode' || system.delays === undefined) return run;
   // Which jumps it meets is only known now, and they are breaking points of its steps.
   const jumps = timesBetween(
@@ -144,6 +158,8 @@ function traceOnce(
       ...facts,
       breaks: new Set(),
       backwards: options.backwards,
+      switches: locatesSwitches(system, options) ? (options.held ?? new SystemSwitches()) : undefined,
+      holdsSwitches: options.held !== undefined,
     };
     // Steps that take only index 1 count on algebraic components that obey their equations where they begin, also
     // after an input has jumped; of others it is known only where they are to be found.
@@ -161,11 +177,39 @@ function traceOnce(
       carries:
         makesConsistent || (formulation.carry !== undefined && !(system.kind === 'ode' && system.delays !== undefined)),
       unread: list.reads.unread(leaves),
+      ...(context.switches !== undefined && context.switches.size > 0 ? {switches: context.switches} : {}),
     };
   } catch (error) {
     throw list.reads.misspelt(leaves, error) ?? error;
   }
 }
+
+/** Noise crosses a border without end, and a delay repeats every jump: both are taken as they are. */
+const locatesSwitches = (system: System, {switches}: ConstraintOptions): boolean =>
+  switches === 'locate' && (system.kind !== 'ode' || (system.noise === undefined && system.delays === undefined));
+
+/** Whether the motion may slide along borders, as far as its equations are made for that. */
+function maySlide(
+  system: System,
+  {functions, inputs, state}: TracedStep,
+  {events: switches}: SystemSwitches,
+  leaves: readonly Leaf[],
+): boolean {
+  const {events, rates, outcomes} = functions;
+  const modes = state.block(modeBlock);
+  if (events === undefined || rates === undefined || outcomes === undefined || modes === undefined) return false;
+  if (isConstrained(system) || hasMassMatrix(system) || (system.kind === 'mechanics' && isGeneral(system)))
+    return false;
+  const first = events.size - switches.length;
+  const borders = switches.flatMap(({mode, change}, i) => (change === 'side' ? [{event: first + i, mode}] : []));
+  return isAttracting(
+    {values: events, rates, outcomes, state: inputs.x, offset: modes.offset},
+    borders,
+    ({attributes}) => (attributes.name.startsWith('p.') ? leaves[Number(attributes.name.slice(2))]?.values : undefined),
+  );
+}
+
+const heldModes = (x: Blocks): Blocks => (modeBlock in x ? {[modeBlock]: x[modeBlock]} : {});
 
 const isShape = (blocks: readonly UserBlock[] | Shape): blocks is Shape =>
   (blocks as readonly unknown[]).every(n => typeof n === 'number');
@@ -177,7 +221,7 @@ function traceFormulation(
   name: string,
   state: Layout,
   update: (blocks: Blocks) => tf.Tensor,
-  more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => TracedTensors,
+  more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks, scope: SwitchScope | undefined) => TracedTensors,
   inputs: readonly Node<'input'>[] = [],
 ): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
   const {system, shapes, list, t, h, regularization, relaxation, proximity} = context;
@@ -195,13 +239,13 @@ function traceFormulation(
   let linearized = false;
   let evaluations: Evaluations = {start: 0, update: 0, residual: 0};
   const traced = trace(
-    tensors => {
+    scoped(context, state, (tensors, x, scope) => {
       const count = new EvaluationCount();
-      const {at, params} = stepPointOf(context, tensors, splitBlocks(state, tensors.x), count);
+      const {at, params} = stepPointOf(context, tensors, x, count, scope);
       requireSteadyMass(context, at);
       const blocks = splitBlocks(unknown, tensors.z);
       const rowsAndUpdate = (): TracedTensors => {
-        const next = update(at.projectState(formulation.update(blocks, at)));
+        const next = update({...heldModes(x), ...at.projectState(formulation.update(blocks, at))});
         const ofUpdate = count.elsewhere;
         evaluations = {start: count.start, update: ofUpdate, residual: 0};
         const {residual} = formulation;
@@ -225,9 +269,9 @@ function traceFormulation(
       };
       return omitUndefined({
         ...duringStep(at.t, at.h, context.breaks, rowsAndUpdate),
-        ...more(at, params, blocks, tensors),
+        ...more(at, params, blocks, tensors, scope),
       });
-    },
+    }),
     [
       {name: 'x', shape: x.shape},
       {name: 'z', shape: z.shape},
@@ -250,6 +294,7 @@ function traceFormulation(
     name,
     order: context.scheme.order,
     ...(context.backwards === true ? {backwards: true, dissipative: context.scheme.dissipative} : {}),
+    ...(context.holdsSwitches ? {switches: context.switches?.events} : {}),
     positionLevelOnly: context.formulation.positionLevelOnly,
     energyDrifts: context.formulation.energyDrifts,
     ...(context.system.kind === 'mechanics' ? {notFinite: context.system.notFinite} : {}),
@@ -317,7 +362,7 @@ function traceStep(
     scheme.name,
     state,
     blocks => joinBlocks(state, blocks, `${scheme.name}: update`),
-    (at, params, z, tensors) => {
+    (at, params, z, tensors, scope) => {
       const blocksSeen = namedBlocks(state, tensors.x, at.x);
       // What is saved has the user's times.
       const observed = observe === undefined ? undefined : observedTensor(observe, blocksSeen, tensors.t, params);
@@ -326,7 +371,7 @@ function traceStep(
         observed,
         touching: touchingAt(at),
         contactLaws: contactLaws(z, at),
-        ...requested?.trace(at, params, z, tensors, blocksSeen, context.breaks),
+        ...requested?.trace(at, params, z, tensors, blocksSeen, context.breaks, scope),
       };
     },
     requested?.inputs,
@@ -380,12 +425,13 @@ function traceStart(
   project: boolean,
 ): {start: TracedStep; state: Layout} {
   const {system, scheme} = context;
-  const own = new Layout(
-    context.userBlocks.map(({name, shape}) => {
+  const own = new Layout([
+    ...context.userBlocks.map(({name, shape}) => {
       const of = partOf(system, formulation, name);
       return {name, shape, partOf: of, derivative: derivativeOf(formulation, of ?? name)};
     }),
-  );
+    ...modeParts(context),
+  ]);
   const held = isConstrained(system) && formulation.multipliers !== undefined;
   const {dissipative} = scheme;
   const withMass = hasMassMatrix(system);

@@ -6,6 +6,7 @@ import type {Division} from '../system/breaking-points.js';
 import type {Breaks} from '../system/breaks.js';
 import type {CoefficientValues} from '../system/coefficients.js';
 import type {Leaf} from '../system/params.js';
+import type {SwitchEvent, SystemSwitches} from '../system/switches.js';
 import type {TimeDirection} from './time-direction.js';
 import type {Layout} from './layout.js';
 import type {StepFunctions} from './step-functions.js';
@@ -99,6 +100,8 @@ export interface TracedStep extends TimeDirection {
   readonly maxIndex?: 0 | 1 | 2;
   /** What `coefficients` are the values of; of the start. */
   readonly coefficients?: readonly CoefficientValues[];
+  /** Switches whose modes are a part of the state, one line for each of their borders. */
+  readonly switches?: readonly SwitchEvent[];
   /** Present if the run requests an error estimate, dense output or events. */
   readonly errorInfo?: ErrorInfo;
   readonly evaluations: Evaluations;
@@ -112,6 +115,8 @@ export interface TracedRun {
   readonly breaks: ReadonlySet<Breaks>;
   /** The scheme carries something from step to step beside the state: `Formulation.carry`. */
   readonly carries: boolean;
+  /** Switches that its functions have. */
+  readonly switches?: SystemSwitches;
   /** The error for a parameter that no function reads. */
   readonly unread?: OptionError;
 }
@@ -119,3 +124,6 @@ export interface TracedRun {
 /** Inputs in the order they are declared; those that are not there are left out. */
 export const inputsOf = (inputs: StepInputs): Node<'input'>[] =>
   (Object.values(inputs) as (Node<'input'> | undefined)[]).filter(node => node !== undefined);
+
+/** The jump of an event: its own, or of the borders of switches the one that leaves the user's blocks as they are. */
+export const jumpOf = ({functions: {jump = []}}: TracedStep, event: number): number => Math.min(event, jump.length - 1);

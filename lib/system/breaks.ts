@@ -68,6 +68,26 @@ export function atStage<T>(time: tf.Tensor, f: () => T): T {
   }
 }
 
+/** Set while a function of time is read whose breaks are looked for as switches. */
+let isSwitching = false;
+
+/** Calls f, whose functions of time break where the run finds it, and not at times that are known beforehand. */
+export function withoutBreaks<T>(f: () => T): T {
+  const before = isSwitching;
+  isSwitching = true;
+  try {
+    return f();
+  } finally {
+    isSwitching = before;
+  }
+}
+
+/** Whether it is known beforehand when a function that is read at this time meets its breaks. */
+export function isKnownTime(time: tf.Tensor): boolean {
+  const now = step === undefined ? instant?.t : stage;
+  return now === undefined || nodeOf(now) === nodeOf(time) || lineIn(time, now) !== undefined;
+}
+
 /** How often functions with breaking points have been read: their readers depend on the step and the stage. */
 let readings = 0;
 
@@ -77,7 +97,7 @@ export const breaksRead = (): number => readings;
 export function noteBreaks(breaks: () => Breaks, time: tf.Tensor): void {
   readings++;
   const found = (step ?? instant)?.found;
-  if (found === undefined) return;
+  if (found === undefined || isSwitching) return;
   const now = step === undefined ? instant?.t : stage;
   const line = now === undefined ? undefined : lineIn(time, now);
   found.add(line === undefined ? breaks() : movedBy(breaks(), line));
@@ -118,7 +138,7 @@ function movedBy({jumps, onsets, ends}: Breaks, {rate, offset}: Line): Breaks {
  */
 export function timeOfPiece(time: tf.Tensor, slack: number): tf.Tensor | undefined {
   readings++;
-  if (step === undefined || stage === undefined) return undefined;
+  if (step === undefined || stage === undefined || isSwitching) return undefined;
   const {t, h} = step;
   const share = tf.div(tf.sub(stage, t), h);
   const within = tf.clipByValue(share, 0, 1);

@@ -11,6 +11,7 @@ import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Bivariant, Params} from './params.js';
 import {ofShape, returned} from './returned.js';
+import {withSwitches} from './switches.js';
 
 /**
  * The arguments of a rate or a force: position, velocity, the hidden states Z by their names, the time [], and the
@@ -87,5 +88,7 @@ export function stateRate(
 ): tf.Tensor {
   const {shape} = hidden[name];
   const expected = {code: 'state-shape', ...ofShape(shape, 'the state'), data: {state: name, shape}};
-  return returned(`states.${name}.rate`, () => rate({...hidden, ...at} as StateAt<Params, string>), expected);
+  const term = `states.${name}.rate`;
+  const place = {...hidden, ...at} as StateAt<Params, string>;
+  return returned(term, () => withSwitches(term, place, rate), expected);
 }

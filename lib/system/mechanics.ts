@@ -20,6 +20,7 @@ import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Bivariant, Params, ParamsLike} from './params.js';
 import {ofShape, returned} from './returned.js';
+import {withSwitches} from './switches.js';
 
 /**
  * The arguments of a force: position and velocity of one shape, the time [], the parameters, and hidden states Z by
@@ -137,7 +138,11 @@ function forceTensor(term: ForceTerm, index: number, at: ForceAt): tf.Tensor {
   const {shape} = at.v;
   const like = sameShape(at.q.shape, shape) ? 'q' : 'v';
   const data = {term: index, [like]: shape};
-  return returned(`forces[${index}]`, () => term(at), {code: 'force-shape', ...ofShape(shape, like), data});
+  return returned(`forces[${index}]`, () => withSwitches(`forces[${index}]`, at, term), {
+    code: 'force-shape',
+    ...ofShape(shape, like),
+    data,
+  });
 }
 
 type Seen = Omit<StateAt, 'lambda'>;

@@ -11,6 +11,7 @@ import type {OdeMass} from './ode-mass.js';
 import {massField} from './ode-mass.js';
 import type {Bivariant, Params, ParamsLike} from './params.js';
 import {ofShape, returned} from './returned.js';
+import {withSwitches} from './switches.js';
 
 /** The arguments of a derivative: the state, the time [], and the parameters. */
 export type DerivativeAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
@@ -109,7 +110,7 @@ function noRate(): never {
 
 export function odeEquations(system: OdeSystem, params: Params, shape: Shape): Equations {
   const derivative = (at: DerivativeAt): tf.Tensor =>
-    returned('derivative', () => system.derivative(at), {
+    returned('derivative', () => withSwitches('derivative', at, place => system.derivative(place)), {
       code: 'derivative-shape',
       ...ofShape(at.y.shape, 'y'),
       label: 'The derivative',

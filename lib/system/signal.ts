@@ -9,6 +9,7 @@ import {oneOf, optional, positiveOrInfinite, readOptions, type Options} from '..
 import {constantTensor, isTracing} from '../trace/trace.js';
 import type {Breaks} from './breaks.js';
 import {noteBreaks, timeOfPiece} from './breaks.js';
+import {readPieces} from './switches.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import {numbersOf} from '../read.js';
@@ -125,7 +126,9 @@ function ofTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Signal 
 
 function interpolated(kind: SignalKind, knots: Knots): Pick<Signal, 'at' | 'derivative'> {
   const {at, rate} = interpolators[kind](knots);
-  return {at: time => tf.tidy(() => at(time)), derivative: {t: knots.t, at: time => tf.tidy(() => rate(time))}};
+  const read = (f: (time: tf.Tensor) => tf.Tensor, jumps: boolean) => (time: tf.Tensor) =>
+    tf.tidy(() => readPieces(f, jumps, time));
+  return {at: read(at, kind === 'hold'), derivative: {t: knots.t, at: read(rate, kind === 'linear')}};
 }
 
 interface Given {

@@ -179,6 +179,9 @@ export function nodeOf(tensor: tf.Tensor): Node {
   return requireSession().nodeOf(tensor);
 }
 
+/** How many values of the current trace are declared to solve equations (lifted.ts). */
+export const tracedLifts = (): number => requireSession().lifts.length;
+
 /** A constant in double precision: exact in a trace, an ordinary tensor outside. */
 export function constantTensor(
   values: Float64Array | readonly number[] | number,

@@ -3,7 +3,7 @@
  * that act on them: torsion springs, torques about an axis, and the forces of joints in maximal coordinates.
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor} from '../../lib/internal.js';
+import {constantTensor, noEvent} from '../../lib/internal.js';
 import type {BodyPose} from './bodies.js';
 import type {JointState} from './joint-forces.js';
 import {composed, conjugate, local, outer, turnedBack, type Q4, type V3} from './numbers.js';
@@ -124,17 +124,19 @@ export class Turns implements Coordinates {
   force(pose: Pose, torque: (angle: () => tf.Tensor) => tf.Tensor): tf.Tensor {
     const principal = this.position(pose);
     const half = this.halfCosine(pose);
-    const on = tf.sub(principal, tf.mul(2 * Math.PI, tf.sign(principal)));
+    const on = noEvent(() => tf.sub(principal, tf.mul(2 * Math.PI, tf.sign(principal))));
     let read = false;
     const found = torque(() => {
       read = true;
-      return tf.where(tf.less(half, 0), on, principal);
+      return noEvent(() => tf.where(tf.less(half, 0), on, principal));
     });
     if (!read) return found;
     const others = [principal, on, tf.add(principal, 1)].map(angle => torque(() => angle));
     const size = others.reduce((sum, one) => tf.add(sum, tf.abs(one)), tf.abs(found));
-    const jumps = tf.greater(tf.abs(tf.sub(others[0], others[1])), tf.mul(sameTorque, size));
-    return tf.where(tf.logicalAnd(tf.less(half, Math.cos(farthest / 2)), jumps), tf.fill(found.shape, NaN), found);
+    return noEvent(() => {
+      const jumps = tf.greater(tf.abs(tf.sub(others[0], others[1])), tf.mul(sameTorque, size));
+      return tf.where(tf.logicalAnd(tf.less(half, Math.cos(farthest / 2)), jumps), tf.fill(found.shape, NaN), found);
+    });
   }
   /** cos ½θ, the scalar part of the rotation since the start, [rows]. */
   private halfCosine(pose: Pose): tf.Tensor {

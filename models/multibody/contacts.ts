@@ -7,6 +7,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {optional, readOptions, typed, type Options, type OptionValues} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
+import {noEvent} from '../../lib/internal.js';
 import type {Coefficient} from '../coefficient.js';
 import type {BodyPose} from './bodies.js';
 import {column} from './force-groups.js';
@@ -98,26 +99,28 @@ function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
   const stored = (place: TouchGap, params: Params): tf.Tensor =>
     tf.mul(0.4, tf.mul(pressed(place, params), tf.neg(place.gap)));
   return {
-    wrench: at => {
-      const place = touches.gapAt(at);
-      const {normal, arms, share} = place;
-      const {params} = at;
-      const moving = touches.velocity(at, place);
-      const approach = tf.neg(dot(moving, normal));
-      const damping = tf.relu(tf.add(1, tf.mul(tf.mul(1.5, dissipation(params)), approach)));
-      const push = tf.mul(pressed(place, params), damping);
-      const sliding = add(moving, scale(approach, normal));
-      const smooth = tf.sqrt(tf.add(dot(sliding, sliding), tf.square(slip(params))));
-      const rub = tf.div(tf.mul(friction(params), push), smooth);
-      const force = sub(scale(push, normal), scale(rub, sliding));
-      const couples = [
-        ...(turned ? [couple(at, normal, push)] : []),
-        // A share that changes with the angle is a spring that is wound up.
-        ...(share === undefined ? [] : [scale(tf.neg(stored({...place, share: undefined}, params)), share.slope)]),
-      ];
-      const turning = couples.length === 0 ? {} : {couple: sum(couples)};
-      return actionAndReaction(at.pose, sides, {force, arms, ...turning});
-    },
+    // It yields, and so is continuous in gap and velocity.
+    wrench: at =>
+      noEvent(() => {
+        const place = touches.gapAt(at);
+        const {normal, arms, share} = place;
+        const {params} = at;
+        const moving = touches.velocity(at, place);
+        const approach = tf.neg(dot(moving, normal));
+        const damping = tf.relu(tf.add(1, tf.mul(tf.mul(1.5, dissipation(params)), approach)));
+        const push = tf.mul(pressed(place, params), damping);
+        const sliding = add(moving, scale(approach, normal));
+        const smooth = tf.sqrt(tf.add(dot(sliding, sliding), tf.square(slip(params))));
+        const rub = tf.div(tf.mul(friction(params), push), smooth);
+        const force = sub(scale(push, normal), scale(rub, sliding));
+        const couples = [
+          ...(turned ? [couple(at, normal, push)] : []),
+          // A share that changes with the angle is a spring that is wound up.
+          ...(share === undefined ? [] : [scale(tf.neg(stored({...place, share: undefined}, params)), share.slope)]),
+        ];
+        const turning = couples.length === 0 ? {} : {couple: sum(couples)};
+        return actionAndReaction(at.pose, sides, {force, arms, ...turning});
+      }),
     energy: at => tf.sum(stored(touches.gapAt(at), at.params)),
   };
 }

@@ -6,6 +6,9 @@ import {isOp, sizeOf} from '../node.js';
 /** Nodes so far. */
 let count = 0;
 
+/** The number of the node made last: those with higher ones come after. */
+export const lastNode = (): number => count;
+
 export function make<O extends Op>(
   op: O,
   operands: readonly Node[],

@@ -3,18 +3,13 @@
  * step is computed again at jumps, as after an event; runs on a grid with jumps are planned, too.
  */
 import {timesBetween, type Breaks} from '../../system/breaks.js';
-import type {Event} from '../../system/events.js';
 import {toUserTimes} from '../../step/time-direction.js';
 import type {TracedRun} from '../../step/traced-step.js';
 import type {Grid} from '../grid.js';
 import {gridStep} from '../grid.js';
 import type {Plan, PlannedBreaks} from './plan.js';
-import * as tf from '@tensorflow/tfjs';
 
-/** The jump by which what is carried is made anew: the user's blocks stay. Nobody looks for it, its times are known. */
-export const unchanged: Event = {when: () => tf.zeros([]), direction: 'both', then: () => ({})};
-
-/** Whether the events of the traced step end with `unchanged`. */
+/** Whether the jumps of the traced step end with one that makes what is carried anew, and leaves the user's blocks. */
 export const restarts = (plan: Plan): boolean => (plan.breaks?.restarts.length ?? 0) > 0;
 
 interface Read {
@@ -35,12 +30,14 @@ export function breakingRun<R extends Read>(
   resumed: boolean,
   anyTimes: boolean,
 ): {readonly read: R; readonly run: TracedRun} {
-  const run = traced(asked);
-  if (anyTimes) return {read: asked, run: run.breaks.size > 0 && run.carries ? traced(restarting(asked)) : run};
-  const breaks = plannedBreaks(asked, run, resumed);
-  if (breaks === undefined) return {read: asked, run};
-  const isNew = asked.plan === undefined;
-  const base = isNew ? readAs(true) : asked;
+  const first = traced(asked);
+  // Borders of switches are looked for within steps.
+  const given = first.switches === undefined || asked.plan !== undefined ? asked : readAs(true);
+  const run = given === asked ? first : traced(given);
+  if (anyTimes) return {read: given, run: run.breaks.size > 0 && run.carries ? traced(restarting(given)) : run};
+  const breaks = plannedBreaks(given, run, resumed);
+  if (breaks === undefined) return {read: given, run};
+  const base = given.plan === undefined ? readAs(true) : given;
   const read = {...base, plan: {...(base.plan as Plan), breaks}};
   return {read, run: breaks.restarts.length > 0 ? traced(read) : run};
 }

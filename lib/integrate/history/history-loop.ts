@@ -6,6 +6,7 @@
 import {StepHistory} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';
 import {toUserTime} from '../../step/time-direction.js';
+import {modeBlock, type SwitchEvent} from '../../system/switches.js';
 import type {PlannedEvent} from './plan.js';
 import {stopsOf} from './plan.js';
 import {RunFailure, stepSizeError, captureFailure} from '../run-failure.js';
@@ -47,6 +48,16 @@ const eventAtEndWarning =
  * step of the grid: with steps of 20 times derivatives are right, with 200 off by 3 %, with 2000 five times too large.
  */
 const maxLengthRatio = 100;
+
+/**
+ * The border of a switch as an event: a whole number falls below its lower border, and rises above its upper one; a
+ * share falls below 0, or rises above 1.
+ */
+const plannedSwitch = ({change, name}: SwitchEvent): PlannedEvent => ({
+  direction: change === 'side' ? 'both' : change === 'falls' || change === 'leaves below' ? 'falling' : 'rising',
+  then: 'switch',
+  name,
+});
 
 export class HistoryLoop implements TimeLoop, EventfulLoop {
   readonly history = new StepHistory();
@@ -103,7 +114,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   ) {
     const {options, traced} = prepared;
     const {grid} = options;
-    this.events = plan.events;
+    this.events = [...plan.events, ...(traced.switches ?? []).map(plannedSwitch)];
     this.dt = grid.dt;
     this.breaks = plan.breaks;
     this.jumps = plan.breaks?.jumps ?? new Float64Array(0);
@@ -117,7 +128,11 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.stiffness = traced.functions.stiffness === undefined ? undefined : this.integrator.stepper.stiffness;
     this.saver = new Saver(plan.saving, traced.state.size, this.history);
     const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.inputs.x.size);
-    this.log = new EventLog(plan.events, own, traced);
+    this.log = new EventLog(
+      this.events,
+      own.filter(({name}) => name !== modeBlock),
+      traced,
+    );
     const implicit = prepared.compiled.implicit;
     let estimate: ErrorEstimate | undefined;
     if (plan.absolute !== undefined) {
@@ -146,7 +161,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.trial = new IntegratorTrial(this.integrator, estimate, (t, h) => this.startAgain(t, h));
     this.attempts = new AttemptLoop(this.controller, this.counters);
     this.sequence = new StepSequence(this.controller, this.saver, grid.t0, () => this.presentEnd());
-    this.eventHandler = new LoopEvents(this, plan.events);
+    this.eventHandler = new LoopEvents(this, this.events);
+    for (const event of this.integrator.slidingAtStart) this.log.slides(event, grid.t0);
     this.adjustStart();
     this.resume(plan.resume);
     this.saver.start(this.t, this.integrator.state);
@@ -332,14 +348,18 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     return h;
   }
 
-  /** @param checked whether the state after it must obey the constraints */
-  jump(event: number, before: Float64Array, checked = true): void {
+  /**
+   * @param checked whether the state after it must obey the constraints
+   * @param modes of switches after it, where it changes them
+   */
+  jump(event: number, before: Float64Array, checked = true, modes?: Float64Array): void {
     const {history, integrator, t} = this;
     const h = this.startLength;
-    integrator.jump(event, t, h, checked);
+    integrator.jump(event, t, h, checked, modes);
     integrator.stepper.setLastStep(undefined);
     this.currentState = undefined;
     const n = this.count;
+    if (integrator.modes !== undefined) history.modes.set(n, integrator.modes.values.slice());
     history.jumps.set(n, this.eventTime as number);
     history.append(t, h);
     this.record(n, t, h, before, integrator.stepper.z);

@@ -12,6 +12,8 @@ import type {RunContext} from '../run-context.js';
 import {startRun} from '../start.js';
 import type {Counters, Status} from '../counters.js';
 import {Stepper} from '../stepper.js';
+import {Modes} from './modes.js';
+import {jumpOf} from '../../step/traced-step.js';
 import type {DenseOutput, SavedStep} from './saver.js';
 
 /** A step that was taken: its ends, and the unknown that made it. */
@@ -21,9 +23,15 @@ export interface CompletedStep extends SavedStep {
   readonly inside?: Float64Array;
 }
 
+/** Functions of events at a state, and their rates along the motion. */
+interface EventValues {
+  readonly e: Float64Array;
+  readonly rates: Float64Array;
+}
+
 /** What dense output and events read, and the programs that do. */
 const bufferNames = ['x', 'z', 'next', 't', 'h', 'theta', 'inside'] as const;
-const programNames = ['between', 'dense', 'watch', 'events'] as const;
+const programNames = ['between', 'dense', 'watch', 'events', 'outcomes'] as const;
 
 interface Interpolation {
   readonly executable: StepExecutable<HistoryProgram>;
@@ -49,6 +57,16 @@ function interpolationOf(executable: StepExecutable<HistoryProgram>): Interpolat
   return along;
 }
 
+/** Functions of events at a place of a step's dense output, and their derivatives by θ. */
+interface DenseEvents {
+  theta: number;
+  readonly g: Float64Array;
+  readonly dg: Float64Array;
+}
+
+/** The ends, the middle, and a place between. */
+const lookedPlaces = 4;
+
 export class Integrator implements DenseOutput<CompletedStep> {
   readonly state: Float64Array;
   /** The step that began the run. */
@@ -61,6 +79,12 @@ export class Integrator implements DenseOutput<CompletedStep> {
   private cachedInterpolation: Interpolation | undefined;
   private readonly passing: boolean;
   private readonly ownSize: number;
+  /** Places of the step that is loaded at which its events were looked at. */
+  private readonly looked: DenseEvents[] = [];
+  /** The modes of switches, where the run has any. */
+  readonly modes: Modes | undefined;
+  /** Borders of switches that the motion is pushed to from both sides where it starts. */
+  slidingAtStart: readonly number[] = [];
 
   /** @param repeatable no step depends on those before it but through the state */
   constructor(
@@ -68,14 +92,38 @@ export class Integrator implements DenseOutput<CompletedStep> {
     readonly counters: Counters,
     repeatable: boolean,
   ) {
-    const {x, record} = startRun(prepared, counters);
+    this.ownSize = prepared.start.traced.inputs.x.size;
+    const given = prepared.resumed === true ? prepared.initialValues : this.givenStart();
+    const {x, record} = startRun({...prepared, initialValues: given}, counters);
     this.start = record;
-    this.begun = prepared.resumed === true ? undefined : {given: prepared.initialValues, jumped: false};
+    this.begun = prepared.resumed === true ? undefined : {given, jumped: false};
     this.stepper = new Stepper(prepared, x, false, repeatable, counters);
     this.stepper.differentiated = repeatable;
     this.state = this.stepper.state;
     this.passing = prepared.storage === 'layers' && prepared.options.plan?.events.length === 0;
-    this.ownSize = prepared.start.traced.inputs.x.size;
+    this.modes = this.modesOf(this.state);
+  }
+
+  /** The user's blocks at the start, and the modes of switches that belong to them. */
+  private givenStart(): Float64Array {
+    const {traced, initialValues, t0} = this.prepared;
+    const whole = new Float64Array(traced.state.size);
+    const modes = this.modesOf(whole);
+    if (modes === undefined) return initialValues;
+    whole.set(initialValues);
+    this.slidingAtStart = modes.start(t0);
+    return this.own(whole);
+  }
+
+  private modesOf(state: Float64Array): Modes | undefined {
+    const {
+      traced,
+      options: {plan},
+    } = this.prepared;
+    if (traced.switches === undefined || plan === undefined) return undefined;
+    const events = (x: Float64Array, t: number): EventValues => this.events(x, t);
+    const outcomes = (x: Float64Array, t: number): Float64Array => this.outcomes(x, t);
+    return new Modes(traced, {state, events, outcomes}, traced.switches, plan.events.length);
   }
 
   /**
@@ -115,6 +163,7 @@ export class Integrator implements DenseOutput<CompletedStep> {
   /** Loads a step for dense output. */
   load({t, h, x, z, inside, next}: CompletedStep): void {
     const {buffers, programs} = this.along;
+    for (const one of this.looked) one.theta = NaN;
     buffers.x?.set(x);
     if (z !== undefined) buffers.z?.set(z);
     buffers.next?.set(next);
@@ -133,22 +182,41 @@ export class Integrator implements DenseOutput<CompletedStep> {
   }
 
   /**
-   * The events' functions at θ of the step that is loaded, and their derivatives by θ; the executable's own buffers.
+   * The events' functions at θ of the step that is loaded, and their derivatives by θ, which stay until it has been
+   * asked for other places: each event asks for the same ends and middle.
    */
-  eventsOnDense(theta: number): {readonly g: Float64Array; readonly dg: Float64Array} {
+  eventsOnDense(theta: number): DenseEvents {
     const {executable, buffers, programs} = this.along;
+    const known = this.looked.find(one => one.theta === theta);
+    if (known !== undefined) return known;
     buffers.theta?.fill(theta);
     programs.watch?.();
-    return {g: executable.buffer('g'), dg: executable.buffer('dg')};
+    const [g, dg] = [executable.buffer('g'), executable.buffer('dg')];
+    const place = this.looked.length < lookedPlaces ? undefined : this.looked.shift();
+    const here = place ?? {theta, g: new Float64Array(g.length), dg: new Float64Array(g.length)};
+    here.theta = theta;
+    here.g.set(g);
+    here.dg.set(dg);
+    this.looked.push(here);
+    return here;
   }
 
   /** The events' functions of a state, and how they change along the motion from there. */
-  events(x: Float64Array, t: number): {readonly e: Float64Array; readonly rates: Float64Array} {
+  events(x: Float64Array, t: number): EventValues {
     const {executable, buffers, programs} = this.along;
     buffers.x?.set(x);
     buffers.t?.fill(t);
     programs.events?.();
     return {e: executable.buffer('e').slice(), rates: executable.buffer('rates').slice()};
+  }
+
+  /** The modes that the borders of switches have at a state; the executable's own buffer. */
+  private outcomes(x: Float64Array, t: number): Float64Array {
+    const {executable, buffers, programs} = this.along;
+    buffers.x?.set(x);
+    buffers.t?.fill(t);
+    programs.outcomes?.();
+    return executable.buffer('outcomes');
   }
 
   /** The derivative of a state, where it is traced; the executable's own buffer. */
@@ -160,15 +228,23 @@ export class Integrator implements DenseOutput<CompletedStep> {
     return executable.buffer('slope');
   }
 
-  /** The state after an event's jump: the user's blocks, and what the scheme carries made from them anew. */
-  jump(event: number, t: number, h: number, checked = true): void {
+  /**
+   * The state after an event's jump: the user's blocks, and what the scheme carries made from them anew.
+   * @param modes of switches after it; default: those that fit the state
+   */
+  jump(event: number, t: number, h: number, checked = true, modes?: Float64Array): void {
     const {prepared, state} = this;
     const {executable, buffers} = this.along;
     buffers.x?.set(state);
     buffers.t?.fill(t);
-    executable.run(`jump.${event}`);
+    executable.run(`jump.${jumpOf(prepared.traced, event)}`);
     const before = this.own(state);
     const given = executable.buffer('given').slice();
+    if (modes === undefined && this.modes !== undefined) {
+      state.set(given);
+      this.modes.settle(t, new Set());
+      given.set(this.own(state));
+    } else if (modes !== undefined) given.set(modes, given.length - modes.length);
     state.set(startRun({...prepared, initialValues: given, t0: t, h0: h}, this.counters, checked ? before : 'taken').x);
     this.begun = {given, jumped: true};
   }
@@ -199,7 +275,7 @@ export class Integrator implements DenseOutput<CompletedStep> {
     const [t, h] = [history.t[n], history.h[n]];
     const moment = history.jumps.get(n);
     if (moment === undefined) return this.stepper.attempt(t, h);
-    this.jump(history.eventTimes[moment], t, h, false);
+    this.jump(history.eventTimes[moment], t, h, false, history.modes.get(n));
     return 'completed';
   }
 }

@@ -57,7 +57,7 @@ export interface EventfulLoop {
   error: StiffgradError | undefined;
   /** A step becomes part of the step history; with an event, its end is that event's time. */
   commit(step: CompletedStep, event?: number, least?: number): void;
-  jump(event: number, before: Float64Array): void;
+  jump(event: number, before: Float64Array, checked?: boolean, modes?: Float64Array): void;
   fail(status: Failure, t: number, h: number): false;
 }
 
@@ -129,7 +129,7 @@ export class LoopEvents {
       return true;
     }
     if (cut !== undefined) {
-      this.loop.error = this.unresolved(cut.step, cut.crossing);
+      this.loop.error = this.isSwitch(cut.crossing.event) ? undefined : this.unresolved(cut.step, cut.crossing);
       integrator.state.set(step.x);
       if (this.loop.error !== undefined) this.loop.status = 'step-too-small';
       else this.end(cut, step.h);
@@ -188,9 +188,18 @@ export class LoopEvents {
     return {
       ...watch,
       found: watch.found
-        .filter(({event}) => !this.isStillSettled(event, step))
+        .filter(({event, rising}) => !this.isStillSettled(event, step) && this.isActive(event, rising))
         .map(crossing => (crossing.jumps ? this.timed(crossing, step) : crossing)),
     };
+  }
+
+  private isSwitch(event: number): boolean {
+    return this.events[event].then === 'switch';
+  }
+
+  /** Whether an event may happen: the border of a switch that is held, or one that a motion slides along, may not. */
+  private isActive(event: number, rising: boolean): boolean {
+    return !this.isSwitch(event) || this.loop.integrator.modes?.isActive(event, rising) !== false;
   }
 
   private timed(crossing: Crossing, {t, h}: CompletedStep): Crossing {
@@ -337,7 +346,10 @@ export class LoopEvents {
     const {e, rates} = this.loop.integrator.events(this.loop.integrator.state, t);
     this.rates = rates;
     return this.events.flatMap((event, j) =>
-      touches(e[j], rates[j], this.simultaneous(j)) && leaves(event, rates[j]) && (!fired.has(j) || leaving.has(j))
+      this.isActive(j, rates[j] > 0)
+      && touches(e[j], rates[j], this.simultaneous(j))
+      && leaves(event, rates[j])
+      && (!fired.has(j) || leaving.has(j))
         ? [j]
         : [],
     );
@@ -363,6 +375,53 @@ export class LoopEvents {
     const {log, history, t, eventTime} = this.loop;
     log.note(t, event, rising, before, after);
     history.occurred.push(eventTime);
+  }
+
+  /** Crosses the border of a switch: its mode, and those that depend on it; or stays on the border. */
+  private change(event: number, rising: boolean, before: Float64Array): void {
+    const {integrator, t, log, dt} = this.loop;
+    const {modes} = integrator;
+    if (modes === undefined) return;
+    const settle = (): void => modes.settle(t, this.modesAtZero());
+    modes.cross(event, rising);
+    settle();
+    const rate = integrator.events(integrator.state, t).rates[event];
+    const isSentBack = this.isActive(event, !rising) && (rising ? rate < 0 : rate > 0);
+    // Two borders may send the motion to and fro.
+    if (isSentBack || log.chatters(event, t, dt) !== undefined) {
+      if (!modes.stay(event)) log.slides(event, t);
+      settle();
+    }
+    this.loop.jump(event, before, false, modes.values.slice());
+  }
+
+  /** Leaves borders along which the motion would slide with a share that there is not: others have changed it. */
+  private leaveBorders(): void {
+    const {integrator, t} = this.loop;
+    const {modes, state} = integrator;
+    if (modes === undefined) return;
+    for (let left = -1; ;) {
+      const {e} = integrator.events(state, t);
+      const next = this.events.findIndex((_, j) => this.isSwitch(j) && modes.isBeyond(j, e[j]));
+      if (next < 0 || next === left) return;
+      left = next;
+      const before = state.slice();
+      this.loop.commit(this.instantStep({t, x: before}), next);
+      modes.cross(next, true);
+      modes.settle(t, this.modesAtZero());
+      this.loop.jump(next, before, false, modes.values.slice());
+    }
+  }
+
+  /** Modes whose borders are zero at present: which side they are on is theirs to tell. */
+  private modesAtZero(): ReadonlySet<number> {
+    const {integrator, t} = this.loop;
+    const {e, rates} = integrator.events(integrator.state, t);
+    return new Set(
+      this.events.flatMap((_, j) =>
+        this.isSwitch(j) && touches(e[j], rates[j], this.simultaneous(j)) ? [integrator.modes?.modeOf(j) ?? -1] : [],
+      ),
+    );
   }
 
   /**
@@ -403,6 +462,11 @@ export class LoopEvents {
       const way = rising(event);
       ratesBefore.set(event, this.rates[event]);
       const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));
+      if (then === 'switch') {
+        this.change(event, way, before);
+        queue = this.present(this.loop.t, fired, turned).filter(other => other !== event);
+        continue;
+      }
       this.loop.jump(event, before);
       this.told(event, way, before, integrator.state);
       this.loop.error = log.chatters(event, this.loop.t, this.loop.dt);
@@ -413,6 +477,7 @@ export class LoopEvents {
       this.jumped.add(event);
       queue = this.present(this.loop.t, fired, turned).filter(other => other !== event);
     }
+    this.leaveBorders();
     const {e, rates} = integrator.events(integrator.state, this.loop.t);
     const changed = (j: number): boolean => fired.has(j) || e[j] !== reached[j];
     // What fired is zero as far as it was then, unless a jump has moved it away. What has jumped through zero is not

@@ -20,7 +20,8 @@ export type Saving =
 export interface PlannedEvent {
   readonly direction: Event['direction'];
   readonly tolerance?: number;
-  readonly then: 'stop' | 'record' | 'jump';
+  /** 'switch': the border of a comparison of the system's own functions, whose mode changes. */
+  readonly then: 'stop' | 'record' | 'jump' | 'switch';
   readonly name?: string;
 }
 

@@ -82,6 +82,18 @@ export class EventLog {
     );
   }
 
+  /** The motion is pushed to the border of a switch from both sides; told once. */
+  slides(event: number, t: number): void {
+    this.tell(
+      'slides',
+      event,
+      `The motion is pushed to the border of '${this.events[event].name}' from both sides at t = ${this.short(t)} and `
+        + 'stays on it. From there the comparison is evaluated as it stands, the state is right to about the step '
+        + 'length, and derivatives do not know the border. Make the border a constraint, smooth it, or give it a '
+        + 'hysteresis.',
+    );
+  }
+
   /** A zero where a run starts has not been crossed: a jump that the motion may ask for there is not made. */
   begins(event: number, t: number): void {
     this.tell(
@@ -102,7 +114,8 @@ export class EventLog {
 
   /** The title of an event in a sentence. */
   title(index: number): string {
-    const {name} = this.events[index];
+    const {name, then} = this.events[index];
+    if (then === 'switch') return `the switch '${name}'`;
     return name === undefined ? `events[${index}]` : `events[${index}] (${name})`;
   }
 

@@ -1,0 +1,156 @@
+/**
+ * The modes of a run's switches: found where it starts, changed where a border is crossed, and made to fit one another.
+ * A border that the motion is pushed to from both sides is released: its comparison is evaluated as it stands.
+ */
+import {EventError} from '../../errors.js';
+import {releasedMode, slidingMode} from '../../graph/switches.js';
+import type {Block} from '../../step/layout.js';
+import {toUserTime} from '../../step/time-direction.js';
+import type {TracedStep} from '../../step/traced-step.js';
+import {modeBlock, type SwitchEvent} from '../../system/switches.js';
+
+/** What the modes are read from. */
+export interface ModeReader {
+  /** The whole state, whose modes are changed. */
+  readonly state: Float64Array;
+  /** Event functions at the state, and their rates along the motion; the borders of switches are the last of them. */
+  events(x: Float64Array, t: number): {readonly e: Float64Array; readonly rates: Float64Array};
+  /** The modes that the borders have at the state. */
+  outcomes(x: Float64Array, t: number): Float64Array;
+}
+
+/** A border is at zero where a state starts within this share of the function's change in a unit of its rate. */
+const startRounding = 16 * Number.EPSILON;
+
+/** Modes that no border sets. */
+const isFree = (mode: number): boolean => mode === releasedMode || mode === slidingMode;
+
+export class Modes {
+  private readonly block: Block;
+
+  /** @param first the number of the first border among the events */
+  constructor(
+    private readonly traced: TracedStep,
+    private readonly reader: ModeReader,
+    private readonly switches: readonly SwitchEvent[],
+    private readonly first: number,
+  ) {
+    const block = traced.state.block(modeBlock);
+    if (block === undefined) throw new Error('a step with switches has modes');
+    this.block = block;
+  }
+
+  /** The present modes, a view of the state. */
+  get values(): Float64Array {
+    const {offset, size} = this.block;
+    return this.reader.state.subarray(offset, offset + size);
+  }
+
+  /** The mode that the border of an event changes. */
+  modeOf(event: number): number {
+    return this.switches[event - this.first].mode;
+  }
+
+  /**
+   * Whether an event may happen: its border is looked at while its switch is held, and left while a motion slides. A
+   * motion that has left a border is on its side already, though rounding may show it on the other one.
+   */
+  isActive(event: number, rising: boolean): boolean {
+    const {mode, change} = this.switches[event - this.first];
+    const value = this.values[mode];
+    if (value === releasedMode) return false;
+    if (value === slidingMode) return change.startsWith('leaves');
+    return change === 'side' ? value !== (rising ? 1 : 0) : change === 'falls' || change === 'rises';
+  }
+
+  /** Whether the share of a motion that slides is none: below 0 or above 1. @param value of the event's function */
+  isBeyond(event: number, value: number): boolean {
+    const {mode, change} = this.switches[event - this.first];
+    if (this.values[mode] !== slidingMode) return false;
+    return change === 'leaves below' ? value < 0 : change === 'leaves above' && value > 0;
+  }
+
+  /** Crosses a border: its mode becomes that of the side it goes to. */
+  cross(event: number, rising: boolean): void {
+    const {mode, change} = this.switches[event - this.first];
+    const {values} = this;
+    if (change === 'side') values[mode] = rising ? 1 : 0;
+    else if (change === 'leaves below' || change === 'leaves above') values[mode] = change === 'leaves above' ? 1 : 0;
+    else values[mode] += change === 'rises' ? 1 : -1;
+  }
+
+  /**
+   * Stays on a border that the motion is pushed to from both sides.
+   * @returns false where it cannot: the switch is evaluated as it stands from here
+   */
+  stay(event: number): boolean {
+    const {mode, change} = this.switches[event - this.first];
+    const slides = change === 'side' && this.switches.some(one => one.change === 'leaves below');
+    this.values[mode] = slides ? slidingMode : releasedMode;
+    return slides;
+  }
+
+  /**
+   * Sets modes by their borders until they fit one another; those in `kept` are left.
+   * @throws EventError 'modes' where none do
+   */
+  settle(t: number, kept: ReadonlySet<number>): void {
+    const {values, reader, traced, switches} = this;
+    // Each round settles those that read only settled ones.
+    for (let round = 0; round <= values.length; round++) {
+      const outcomes = reader.outcomes(reader.state, t);
+      let changed = -1;
+      for (let i = 0; i < values.length; i++) {
+        if (kept.has(i) || isFree(values[i]) || values[i] === outcomes[i]) continue;
+        values[i] = outcomes[i];
+        changed = i;
+      }
+      if (changed < 0) return;
+      if (round === values.length) {
+        const {name} = switches.find(({mode}) => mode === changed) as SwitchEvent;
+        throw new EventError(
+          'modes',
+          `The switches at t = ${Number(toUserTime(traced, t).toPrecision(12))} do not fit one another: '${name}' has `
+            + 'one outcome where it is true, and the other where it is false. Let no comparison depend on its own '
+            + 'outcome.',
+          {t: toUserTime(traced, t), name},
+        );
+      }
+    }
+  }
+
+  /**
+   * The modes of a start: by the borders, and at a border by where the motion goes.
+   * @returns the borders that the motion is pushed to from both sides, and cannot slide along
+   */
+  start(t: number): number[] {
+    const {values, reader, switches, first} = this;
+    values.fill(0);
+    this.settle(t, new Set());
+    const sliding: number[] = [];
+    const kept = new Set<number>();
+    const {e} = reader.events(reader.state, t);
+    switches.forEach(({mode, change}, i) => {
+      if (change.startsWith('leaves')) return;
+      const event = first + i;
+      const atBorder = (): boolean => {
+        const {e: now, rates} = reader.events(reader.state, t);
+        return Math.abs(now[event]) <= startRounding * Math.abs(rates[event]) * Math.max(1, Math.abs(t));
+      };
+      if (!Number.isFinite(e[event]) || kept.has(mode) || !atBorder()) return;
+      const below = change === 'side' ? 0 : values[mode] - (change === 'falls' ? 1 : 0);
+      const rateIn = (value: number): number => {
+        values[mode] = value;
+        this.settle(t, new Set([...kept, mode]));
+        return reader.events(reader.state, t).rates[event];
+      };
+      const before = values[mode];
+      const [fromBelow, fromAbove] = [rateIn(below), rateIn(below + 1)];
+      kept.add(mode);
+      if (fromBelow > 0 && fromAbove < 0) sliding.push(event);
+      const goesTo = fromAbove > 0 && fromBelow >= 0 ? below + 1 : fromBelow < 0 && fromAbove <= 0 ? below : before;
+      rateIn(goesTo);
+    });
+    return sliding.filter(event => !this.stay(event));
+  }
+}
