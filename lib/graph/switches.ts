@@ -29,6 +29,9 @@ import {primitiveOf} from './primitives/index.js';
 import {canonicalizer} from './simplify.js';
 import {replaceNodes} from './replace-nodes.js';
 
+/** The name of the modes as a block of a state. No block of a user's or a scheme's has it. */
+export const modeBlock = 'modes';
+
 /** The mode of a switch that is not held: it is evaluated as it stands, at every stage of a step. */
 export const releasedMode = -(2 ** 52);
 

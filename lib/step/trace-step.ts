@@ -8,7 +8,7 @@ import {OptionError, ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
 import {DENSE_LIMIT} from '../linear/null-space.js';
-import {isAttracting} from '../graph/switches.js';
+import {isAttracting, modeBlock} from '../graph/switches.js';
 import {rowScale} from '../scheme/constrained.js';
 import {contactLaws} from '../scheme/moreau.js';
 import {
@@ -59,7 +59,7 @@ import {
   scoped,
   unknownLayout,
 } from './trace-context.js';
-import {modeBlock, SystemSwitches, type SwitchScope} from '../system/switches.js';
+import {SystemSwitches, type SwitchScope} from '../system/switches.js';
 import type {TracedTensors} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
 import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';

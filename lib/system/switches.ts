@@ -14,9 +14,6 @@ import {constantTensor, nodeOf, tensorOf, tracedLifts} from '../trace/trace.js';
 import {atStage, isKnownTime, withoutBreaks} from './breaks.js';
 import type {Blocks} from './equations.js';
 
-/** The name of the modes as a block of the state. No block of a user's or a scheme's has it. */
-export const modeBlock = 'modes';
-
 /** A border function: event i of a run's switches is entry i of all borders. */
 export interface SwitchEvent {
   /** The mode that it changes. */

@@ -6,7 +6,8 @@
 import {StepHistory} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';
 import {toUserTime} from '../../step/time-direction.js';
-import {modeBlock, type SwitchEvent} from '../../system/switches.js';
+import {modeBlock} from '../../graph/switches.js';
+import type {SwitchEvent} from '../../system/switches.js';
 import type {PlannedEvent} from './plan.js';
 import {stopsOf} from './plan.js';
 import {RunFailure, stepSizeError, captureFailure} from '../run-failure.js';

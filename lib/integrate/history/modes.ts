@@ -3,11 +3,11 @@
  * A border that the motion is pushed to from both sides is released: its comparison is evaluated as it stands.
  */
 import {EventError} from '../../errors.js';
-import {releasedMode, slidingMode} from '../../graph/switches.js';
+import {modeBlock, releasedMode, slidingMode} from '../../graph/switches.js';
 import type {Block} from '../../step/layout.js';
 import {toUserTime} from '../../step/time-direction.js';
 import type {TracedStep} from '../../step/traced-step.js';
-import {modeBlock, type SwitchEvent} from '../../system/switches.js';
+import type {SwitchEvent} from '../../system/switches.js';
 
 /** What the modes are read from. */
 export interface ModeReader {
