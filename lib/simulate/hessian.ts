@@ -147,6 +147,12 @@ function historyOf(prepared: PreparedRun): Differentiated {
     },
   });
   if (found.error !== undefined) throw found.error;
+  if (prepared.traced.switches !== undefined)
+    throw new OptionError(
+      'bad-hvp',
+      `hvp does not support switches, such as '${prepared.traced.switches[0].name}': take differences of the gradients `
+        + "of simulate.vjp, or switches: 'ignore'.",
+    );
   if (history.jumps.size > 0)
     throw new OptionError(
       'bad-hvp',

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
   adaptive,
+  backsolveAdjoint,
   bdf2,
   generalizedAlpha,
   kvaerno5,
@@ -292,6 +293,18 @@ describe('switches', () => {
     expect(Object.keys(simulate(kinks, {y: 0.4}, options).state().blocks)).to.deep.equal(['y']);
     const declared = ode(({y}) => traced.noEvent(() => tf.where(tf.less(y, 1), 2, 0.5)));
     expect(Object.keys(simulate(declared, {y: 0.4}, options).state().blocks)).to.deep.equal(['y']);
+  });
+
+  it('is refused where a derivative would not know it', () => {
+    const {system, params} = cases[0];
+    const options = {scheme: rk4(), dt: 0.1, t1: 2, params, saveAt: 'end', switches: 'locate'} as const;
+    expect(() => simulate.vjp(system, {y: 0.3}, {...options, adjoint: backsolveAdjoint()})).to.throw(
+      /^backsolveAdjoint does not support switches, such as 'less in derivative'/,
+    );
+    const squared = ({y}: {y: tf.Tensor}): tf.Tensor => tf.sum(tf.square(y));
+    expect(() => simulate.hvp(system, {y: 0.3}, options, squared, {initial: {y: 1}})).to.throw(
+      /^hvp does not support switches, such as 'less in derivative'/,
+    );
   });
 
   it('is resumed from a state that was saved between them', () => {

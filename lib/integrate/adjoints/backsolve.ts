@@ -50,10 +50,21 @@ export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoi
     check: ({system, options: {scheme, events}}) => checkBacksolve(system, scheme, events.length),
     prepare(asked) {
       checkResumed(asked);
+      refuseSwitches(asked);
       return backsolve(asked, drift);
     },
   };
   return method;
+}
+
+/** Borders are crossed backwards elsewhere than forwards, and what happens there is not a part of y' = f. */
+function refuseSwitches({traced: {switches}}: TracedRequest): void {
+  if (switches !== undefined)
+    throw new OptionError(
+      'bad-adjoint',
+      `backsolveAdjoint does not support switches, such as '${switches[0].name}': use implicitAdjoint(), or `
+        + "switches: 'ignore'.",
+    );
 }
 
 /** The ode of state and adjoint is traced when a gradient is first asked for. */
