@@ -209,7 +209,8 @@ function maySlide(
   );
 }
 
-const heldModes = (x: Blocks): Blocks => (modeBlock in x ? {[modeBlock]: x[modeBlock]} : {});
+/** A step leaves the modes as they are. */
+const withModes = (x: Blocks, next: Blocks): Blocks => (modeBlock in x ? {...next, [modeBlock]: x[modeBlock]} : next);
 
 const isShape = (blocks: readonly UserBlock[] | Shape): blocks is Shape =>
   (blocks as readonly unknown[]).every(n => typeof n === 'number');
@@ -245,7 +246,7 @@ function traceFormulation(
       requireSteadyMass(context, at);
       const blocks = splitBlocks(unknown, tensors.z);
       const rowsAndUpdate = (): TracedTensors => {
-        const next = update({...heldModes(x), ...at.projectState(formulation.update(blocks, at))});
+        const next = update(withModes(x, at.projectState(formulation.update(blocks, at))));
         const ofUpdate = count.elsewhere;
         evaluations = {start: count.start, update: ofUpdate, residual: 0};
         const {residual} = formulation;
