@@ -15,9 +15,9 @@ import {
   gatherAt,
   input,
   mul,
+  rebuild,
   reshape,
   scalar,
-  searchSorted,
   select,
   slice,
   sub,
@@ -201,13 +201,10 @@ function borderOf(node: Node, operands: readonly Node[]): Border {
     kind: 'integer',
     name: 'searchSorted',
     value: flat(b),
-    search: make(node, operands),
+    search: rebuild(node, operands) as Node<'searchSorted'>,
     replacement: modes => cast(shaped(modes), node.dtype),
   };
 }
-
-const make = (node: Node, [sorted, values]: readonly Node[]): Node<'searchSorted'> =>
-  searchSorted(sorted, values, (node as Node<'searchSorted'>).attributes.side) as Node<'searchSorted'>;
 
 /** Beyond a table there is no border. */
 const beyondTable = 1e300;

@@ -112,7 +112,7 @@ export function traceRun(
     const hold = (): TracedRun =>
       traceOnce(system, scheme, blocks, leaves, {...options, held: switches}, observe, request);
     const held = hold();
-    if (switches.slides || !maySlide(system, held.step, switches, leaves)) return held;
+    if (!maySlide(system, held.step, switches, leaves)) return held;
     switches.slide();
     return hold();
   }

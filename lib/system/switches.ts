@@ -54,7 +54,6 @@ export class SystemSwitches {
 
   /** Adds motion along the borders of comparisons. */
   slide(): void {
-    if (this.slides) return;
     this.slides = true;
     const sides = this.events.filter(({change}) => change === 'side');
     for (const change of ['leaves below', 'leaves above'] as const)

@@ -94,7 +94,10 @@ export class Integrator implements DenseOutput<CompletedStep> {
   ) {
     this.ownSize = prepared.start.traced.inputs.x.size;
     const given = prepared.resumed === true ? prepared.initialValues : this.givenStart();
-    const {x, record} = startRun({...prepared, initialValues: given}, counters);
+    const {x, record} = startRun(
+      given === prepared.initialValues ? prepared : {...prepared, initialValues: given},
+      counters,
+    );
     this.start = record;
     this.begun = prepared.resumed === true ? undefined : {given, jumped: false};
     this.stepper = new Stepper(prepared, x, false, repeatable, counters);
