@@ -54,6 +54,8 @@ export class Stepper {
   readonly stiffness: Float64Array | undefined;
   /** What the last step left for its dense output (step/interpolant.ts), where there is that. */
   readonly interpolant: Float64Array | undefined;
+  /** On which side of zero each event's function begins a step (step/idle.ts), where there are events. */
+  readonly sides: Float64Array | undefined;
   readonly solver: StageSolver;
   readonly recorder: StepRecorder;
   /** The programs of steps that are all alike, so that a routine takes several (step-batch.ts). */
@@ -65,6 +67,7 @@ export class Stepper {
   private readonly update: 'update' | 'keep';
   private readonly next: Float64Array;
   private readonly errors?: StepEstimate;
+  private readonly idle: Float64Array | undefined;
   private readonly t?: Float64Array;
   private readonly h?: Float64Array;
   private narrowRoutine: SharedRoutine<Stepper, AttemptSettings> | undefined;
@@ -105,6 +108,8 @@ export class Stepper {
     this.next = forward.buffer('next');
     this.interpolant = forward.optionalBuffer('inside');
     this.stiffness = forward.optionalBuffer('stiffness');
+    this.sides = forward.optionalBuffer('sides');
+    this.idle = forward.optionalBuffer('idle');
     this.t = forward.optionalBuffer('t');
     this.h = forward.optionalBuffer('h');
     this.errors = StepEstimate.of(prepared, forward);
@@ -131,6 +136,11 @@ export class Stepper {
   /** The unknown of the last step; of an explicit scheme what is kept beside its state, if anything. */
   get z(): Float64Array | undefined {
     return this.solver.z;
+  }
+
+  /** No event can happen in the last step, by the sides of zero that their functions began it on. */
+  get isIdle(): boolean {
+    return this.idle !== undefined && this.idle[0] > 0;
   }
 
   /** The estimate of the last step's error, where it is traced. */

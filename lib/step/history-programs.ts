@@ -3,13 +3,13 @@
  * steps with respect to their time and length, which vary with an event's time. Derived from the trace like those
  * of programs.ts.
  */
-import {add, constant, full, mul, neg} from '../graph/build.js';
+import {add, constant, full, neg} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
-import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {bufferInput, graphOf, tangentSeed} from './buffers.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
+import {eventsOnDense} from './idle.js';
 import type {CotangentProgram} from './parameter-names.js';
 import {directionName, parameterCotangent} from './parameter-names.js';
 import {partition} from './precomputation.js';
@@ -60,24 +60,10 @@ export function denseAndEventPrograms(step: TracedStep): ProgramsOf<HistoryProgr
   return programs;
 }
 
-function densePrograms({
-  functions: {dense, events},
-  inputs: {x, t, h, theta},
-}: TracedStep): ProgramsOf<'between' | 'dense' | 'watch'> {
-  if (dense === undefined || theta === undefined) return {};
-  const g =
-    events === undefined
-      ? undefined
-      : simplifyNodes(
-          replaceNodes(
-            [events],
-            new Map<Node, Node>([
-              [x, dense],
-              [t, add(t, mul(theta, h))],
-            ]),
-          ),
-        )[0];
-  const dg = g === undefined ? undefined : orZeros(pushforward([g], new Map([[theta, full(1, [])]]))[0], g);
+function densePrograms(step: TracedStep): ProgramsOf<'between' | 'dense' | 'watch'> {
+  const {dense} = step.functions;
+  if (dense === undefined || step.inputs.theta === undefined) return {};
+  const {g, dg} = eventsOnDense(step) ?? {};
   const {before, each} = partition(graphOf({D: dense, g, dg}), 'iterate', 'between');
   return {
     ...(before.outputs.length === 0

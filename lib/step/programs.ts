@@ -12,6 +12,7 @@ import {replaceNodes} from '../graph/simplify.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, hasLifetime, tangentSeed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
+import {idleTest} from './idle.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName} from './parameter-names.js';
 import type {TracedStep} from './traced-step.js';
@@ -84,11 +85,11 @@ export function observePrograms(step: TracedStep, count: number): ProgramsOf<Obs
 }
 
 /**
- * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside, stiffness; extrapolate:
- * lastUnknown, lastTheta, lengthRatio → z; of a filtered error estimate E by estimate, from shift, and filter →
- * filterJ, its matrix where shift is zero; startResidual, startJacobian → R, J at the guess; of a start, checks → mass,
- * rightHandSide, rightHandSideAlong, rightHandSideRate, positions, velocities, depths, coefficients, delays, seed,
- * kinematics; with contacts, touching → touching.
+ * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside, stiffness, idle;
+ * extrapolate: lastUnknown, lastTheta, lengthRatio → z; of a filtered error estimate E by estimate, from shift, and
+ * filter → filterJ, its matrix where shift is zero; startResidual, startJacobian → R, J at the guess; of a start,
+ * checks → mass, rightHandSide, rightHandSideAlong, rightHandSideRate, positions, velocities, depths, coefficients,
+ * delays, seed, kinematics; with contacts, touching → touching.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
 export function forwardPrograms(
@@ -141,7 +142,13 @@ export function forwardPrograms(
     : {};
   if (touching !== undefined) programs.touching = graphOf({touching});
   if (contactLaws !== undefined) programs.contactLaws = graphOf({contactLaws});
-  programs.update = graphOf({next: update, E: filter === undefined ? error : undefined, inside, stiffness});
+  programs.update = graphOf({
+    next: update,
+    E: filter === undefined ? error : undefined,
+    inside,
+    stiffness,
+    idle: idleTest(step),
+  });
   if (extrapolated !== undefined) programs.extrapolate = graphOf({z: extrapolated});
   if (filter !== undefined)
     Object.assign(programs, {estimate: graphOf({E: error}), filter: graphOf({filterJ: filter.values})});

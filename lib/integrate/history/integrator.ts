@@ -21,6 +21,8 @@ export interface CompletedStep extends SavedStep {
   readonly z?: Float64Array;
   /** What it left for its dense output. */
   readonly inside?: Float64Array;
+  /** No event can happen in it, by the sides of zero that their functions began it on. */
+  readonly isIdle: boolean;
 }
 
 /** Functions of events at a state, and their rates along the motion. */
@@ -160,7 +162,7 @@ export class Integrator implements DenseOutput<CompletedStep> {
   completedStep(x: Float64Array, t: number, h: number, end: number): CompletedStep {
     const {stepper, passing, state} = this;
     const z = passing ? stepper.z : stepper.z?.slice();
-    return {t, h, end, x, z, inside: stepper.interpolant?.slice(), next: state.slice()};
+    return {t, h, end, x, z, inside: stepper.interpolant?.slice(), isIdle: stepper.isIdle, next: state.slice()};
   }
 
   /** Loads a step for dense output. */

@@ -27,6 +27,12 @@ const still = 64 * Number.EPSILON;
  */
 const sampleShare = 1e-5;
 
+/**
+ * The test of a step knows rounding by its own length alone: one that is shorter than this share of those about it is
+ * looked at.
+ */
+const tiny = 2 ** -16;
+
 /** A step that ends at an event, and what it shows of the events. */
 interface Cut {
   readonly step: CompletedStep;
@@ -64,8 +70,7 @@ export interface EventfulLoop {
 export class LoopEvents {
   /** Events whose function counts as zero at present. */
   private settled = new Set<number>();
-  /** The side of zero on which each event's function is at present: 0 where it is not known, or counts as zero. */
-  private sides: Int8Array;
+  private knownSides: Int8Array = new Int8Array(0);
   /** Settled events whose jump must have ended their crossing. */
   private jumped = new Set<number>();
 
@@ -74,6 +79,16 @@ export class LoopEvents {
     private readonly events: readonly PlannedEvent[],
   ) {
     this.sides = new Int8Array(events.length);
+  }
+
+  /** The side of zero on which each event's function is at present: 0 where it is not known, or counts as zero. */
+  private get sides(): Int8Array {
+    return this.knownSides;
+  }
+
+  private set sides(sides: Int8Array) {
+    this.knownSides = sides;
+    this.loop.integrator.stepper.sides?.set(sides);
   }
 
   /** Where a run stands that goes on from another's end; it may have fewer events than that one. */
@@ -117,6 +132,7 @@ export class LoopEvents {
    */
   cutShort(step: CompletedStep): boolean {
     const {integrator} = this.loop;
+    if (step.isIdle && this.allowsIdle(step.h)) return false;
     const watch = this.crossingsIn(step);
     for (const event of watch.begun) if (this.events[event].then === 'jump') this.loop.log.begins(event, step.t);
     this.refuseSticking(step, watch.found);
@@ -140,6 +156,12 @@ export class LoopEvents {
     for (const event of watch.lost) this.loop.log.lose(event, step.end);
     integrator.state.set(step.next);
     return false;
+  }
+
+  /** Whether nothing is to be looked for in a step of this length whose own test says so. */
+  allowsIdle(h: number): boolean {
+    const {settled, jumped, loop} = this;
+    return settled.size === 0 && jumped.size === 0 && Math.abs(h) >= tiny * loop.controller.length;
   }
 
   /**

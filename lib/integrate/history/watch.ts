@@ -6,6 +6,7 @@
  * derivatives show one, otherwise in the middle. So all zeros that the cubics resolve are found; a zero without
  * change of sign is not an event. Where g is not finite, no zero is searched.
  */
+import {believed} from '../../step/idle.js';
 import type {PlannedEvent} from './plan.js';
 import type {Integrator, CompletedStep} from './integrator.js';
 import {root} from './root.js';
@@ -44,9 +45,6 @@ const soon = 1 / 64;
 
 /** Intervals are divided down to 2⁻⁷ of the step: two zeros that only a shorter one would show are not told apart. */
 const deepest = 7;
-
-/** A cubic is believed where it meets g in the middle of its interval within this share of its largest coefficient. */
-const believed = 0.05;
 
 /**
  * Share of |g'(1) − g'(0)|: the depth ½ g'²/g'' of a parabola is then 32 roundings of what g changes by in the step,
