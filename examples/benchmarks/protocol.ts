@@ -72,9 +72,13 @@ export function trainingError({rmse}: Identification): number {
   return Math.hypot(...errors) / Math.sqrt(errors.length);
 }
 
-/** Error of a fit's free run over a record, in the unit of the record, after its initial state was estimated. */
+/**
+ * Error of a fit's free run over a record, in the unit of the record, after its initial state was estimated. What goes
+ * far beyond the training records is printed.
+ */
 export async function freeRunError(fit: Identification, record: MeasuredRecord, warmUp = 50): Promise<number> {
-  const [{rmse}] = await fit.validate(record, {warmUp});
+  const [{rmse, warnings}] = await fit.validate(record, {warmUp});
+  for (const warning of warnings) console.log(warning);
   return rmse;
 }
 

@@ -6,11 +6,13 @@
 import {OptionError} from '../../lib/errors.js';
 import {listed} from '../../lib/text.js';
 import {positiveInteger, optional, readOptions, nonNegativeInteger, type Options} from '../../lib/checks.js';
+import {domainOf, extrapolation, type Visit} from '../data/extrapolation.js';
 import {Fit} from '../identify/fit.js';
 import {sourceOf, type FitResult, type Identification} from '../identify/identification.js';
 import {identifyFit, identifyWith} from '../identify/identify.js';
 import {computed, heldProblem, sweepCheck, type HeldProblem} from '../identify/part.js';
 import type {Channel, CheckedRecord, MeasuredRecord} from '../identify/records.js';
+import {slicedVisit} from '../identify/visit.js';
 import {goodnessOfFit, together} from '../report/residual-statistics.js';
 
 const foldOptions = {
@@ -39,11 +41,14 @@ export interface Fold {
   readonly samples: number;
   readonly estimate: Identification['estimate'];
   readonly converged: boolean;
-  /** Warnings of the validation on the left-out data. */
+  /** Warnings of the validation on the left-out data, also of what goes beyond the other data. */
   readonly warnings: readonly string[];
 }
 
-/** Errors of fits on data that they were not fitted to. */
+/**
+ * Errors of fits on data that they were not fitted to. The blocks of a single record share its conditions: its slow
+ * drifts, its amplitudes, its temperature. Their error is that of a gap in this record, and does not tell of another.
+ */
 export interface CrossValidation {
   readonly folds: readonly Fold[];
   /** Root mean square over all left-out data. */
@@ -65,7 +70,8 @@ export interface FoldData {
 }
 
 /**
- * Fits without each part of the data in turn, and evaluates the fit on that part.
+ * Fits without each part of the data in turn, and evaluates the fit on that part. Records left out whole tell of new
+ * records; blocks of a single record do not.
  * @param found the result of `identify`, whose problem is fitted again
  * @throws OptionError; (rejects) errors of `identify` in a fold
  */
@@ -161,13 +167,19 @@ async function withoutSamples({problem, fit}: HeldProblem, {from, to}: FoldData)
     const kept = Array.from({length: (to - from) * outputs}, (_, i) => from * outputs + i).filter(i => weights[i] > 0);
     return {measured: Float64Array.from(kept, i => measured[i]), simulated: Float64Array.from(kept, i => series[i])};
   });
+  // The whole record's measurements, with the states by the fit without the block.
+  const {x} = sourceOf(found, 'crossValidate').record;
+  const [visit] = fit.visits(x, found.trajectories);
   for (const trajectory of found.trajectories) trajectory.dispose();
+  const part = (first: number, end: number): Visit => slicedVisit(visit, first, end);
+  const others = [part(0, from), part(to, record.t.length)];
+  const leftOut = `samples ${from} … ${to - 1}`;
   return {
     ...errorOf(pairs),
-    leftOut: `samples ${from} … ${to - 1}`,
+    leftOut,
     estimate: {...found.estimate},
     converged: found.converged,
-    warnings: [],
+    warnings: [...extrapolation(domainOf(others), part(from, to), leftOut).warnings],
   };
 }
 

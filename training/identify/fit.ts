@@ -1,6 +1,7 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
 import {type SimulationContents, type System, OptionError, type Trajectory} from '../../lib/index.js';
 import {input as isInput, nearestName, requireValue} from '../../lib/checks.js';
+import type {Visit} from '../data/extrapolation.js';
 import {joined} from '../data/joined.js';
 import {isDensity, readNames, type DensityRows} from './density.js';
 import {evaluate, type Evaluation} from './evaluation.js';
@@ -282,6 +283,12 @@ export class Fit implements EvaluatedProblem {
         })).filter(({t}) => t.length > 0);
       }),
     );
+  }
+
+  /** What each record visits, by its trajectory at x. */
+  visits(x: Float64Array, trajectories: readonly Trajectory<System>[]): Visit[] {
+    const values = this.space.values(x);
+    return this.models.map((model, r) => model.visit(trajectories[r], values));
   }
 
   private get channels(): Channel[] {

@@ -7,6 +7,7 @@ import {boolean, object, refuseUnknownOptions, requireValue, text} from '../../l
 import {OptionError} from '../../lib/errors.js';
 import type {Params, System, Trajectory} from '../../lib/index.js';
 import type {AnySystem} from '../../lib/internal.js';
+import {domainOf, type Domain} from '../data/extrapolation.js';
 import type {MediaBundle} from '../report/displayed.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import {renderFragment, page, writeReport, type Report, type ReportParameter} from '../report/report.js';
@@ -122,7 +123,8 @@ export interface FitResult<E, D, R> {
   /**
    * Tests the model on records that it was not fitted to: a free run of each, whose first `warmUp` samples determine
    * its initial state and are excluded; or predictions `horizon` samples ahead. The parameters remain at their
-   * estimates.
+   * estimates. Records that go beyond the training records are warned of, with how far: an error there is that of
+   * extrapolation. An error on a part of a record that was fitted elsewhere does not tell of another record.
    * @throws (rejects) OptionError, DataError; errors of `simulate` if a record cannot be simulated
    */
   validate(records: MeasuredRecord | readonly MeasuredRecord[], options?: ValidateOptions): Promise<Validation[]>;
@@ -169,6 +171,8 @@ export interface FitSource {
   readonly objective: ResidualObjective;
   readonly linearFit: LinearFit;
   readonly series: readonly FittedSeries[];
+  /** What the records visit. */
+  readonly domain: Domain;
   readonly milliseconds: number;
 }
 
@@ -211,7 +215,7 @@ class Identified {
   }
 
   get validate(): Identification['validate'] {
-    return (records, options) => validate(this.#source.problem, this.#values(), records, options);
+    return (records, options) => validate(this.#source.problem, this.#values(), records, options, this.#source.domain);
   }
 
   get derived(): Identification['derived'] {
@@ -348,6 +352,7 @@ export function identificationOf(
   const uncertain = uncertaintyOf(problem, fit, record, objective, linearFit);
   const trajectories = fit.trajectories(x);
   const series = fit.fittedSeries(trajectories);
+  const domain = domainOf(fit.visits(x, trajectories));
   const goodness = series.map(({name, measured, simulated}) => [name, goodnessOfFit(measured, simulated)] as const);
   const lost = goodness.filter(([, {r2}]) => r2 < 0).map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`);
   const advice = adviceOf(problem, record, lost.length > 0);
@@ -387,7 +392,7 @@ export function identificationOf(
   };
   const milliseconds = performance.now() - began;
   return Object.assign(
-    new Identified(results, {problem, fit, record, objective, linearFit, series, milliseconds}),
+    new Identified(results, {problem, fit, record, objective, linearFit, series, domain, milliseconds}),
     results,
   );
 }

@@ -20,6 +20,7 @@ import {
 } from '../../lib/index.js';
 import {type Jvps, type Stretch, type VjpAsync, readNumeric} from '../../lib/internal.js';
 import {coversTimes, integrationOptions, requireOwnPlaces} from '../../lib/checks.js';
+import type {Visit} from '../data/extrapolation.js';
 import {joined} from '../data/joined.js';
 import {requested, type Evaluation} from './evaluation.js';
 import {isFailedSimulation} from './failed-simulation.js';
@@ -37,6 +38,7 @@ import {
 } from './records.js';
 import {mostSteps, requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
 import {nested, withLeaf} from './nested.js';
+import {visitOf} from './visit.js';
 
 /** The simulation of records that differ in their times and starts alone: traced once, at the guess. */
 export interface TracedRecord {
@@ -263,6 +265,18 @@ export class RecordModel {
       offset += size;
     }
     return cost;
+  }
+
+  /** What the record visits, by its trajectory at these values. */
+  visit(trajectory: Trajectory<System>, values: RecordValues): Visit {
+    const measured = this.record.channels.map(({simulated}) => simulated as string);
+    return visitOf(
+      this.record,
+      this.inputs,
+      this.blocks
+        .filter(block => !measured.includes(block))
+        .map(name => ({name, shape: this.shapeOf(name, values), values: trajectory.values(name)})),
+    );
   }
 
   private sizeOf(name: RecordBlock, values: RecordValues): number {

@@ -7,6 +7,7 @@ import {type Numeric, OptionError, type Trajectory, type System} from '../../lib
 import {readNumeric} from '../../lib/internal.js';
 import {positiveInteger, optional, readOptions, nonNegativeInteger, type Options} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
+import {extrapolation, type Domain, type Extrapolation, type Visit} from '../data/extrapolation.js';
 import {joined} from '../data/joined.js';
 import {correlatedShare, goodnessOfFit, together} from '../report/residual-statistics.js';
 import {type FittedSeries, checkRecords, comparedSeries, Fit} from './fit.js';
@@ -25,6 +26,7 @@ import {
   startOfState,
   stateNames,
 } from './records.js';
+import {visitOf} from './visit.js';
 
 const validateOptions = {
   /**
@@ -75,6 +77,12 @@ export interface Validation extends Pick<OutputValidation, 'samples' | 'rmse' | 
   readonly series: readonly FittedSeries[];
   /** Values that the warm-up found, by name: 'initial.q', the record's own parameters; the last prediction's. */
   readonly found: {readonly [name: string]: Float64Array};
+  /**
+   * How far the record goes beyond the training records: of measured series, states of a free run and inputs the part
+   * of the training range (0: within it); of inputs the part of their power at frequencies that training hardly had.
+   */
+  readonly beyond: Pick<Extrapolation, 'range' | 'spectrum'>;
+  /** Also of what goes far beyond the training records. */
   readonly warnings: readonly string[];
 }
 
@@ -104,21 +112,25 @@ export function simulateRecord(model: Model, values: RecordValues, record: Measu
   return evaluate(new RecordModel(held, checked).simulate({...shared(held), ...own}));
 }
 
-/** @throws OptionError, DataError; what `simulate` throws where a record cannot be simulated */
+/**
+ * @param domain what the training records visit
+ * @throws OptionError, DataError; what `simulate` throws where a record cannot be simulated
+ */
 export async function validate(
   model: Model,
   values: RecordValues,
   data: MeasuredRecord | readonly MeasuredRecord[],
-  options: ValidateOptions = {},
+  options: ValidateOptions | undefined,
+  domain: Domain,
 ): Promise<Validation[]> {
-  const {warmUp, horizon, every} = readOptions(options, validateOptions, 'validate');
+  const {warmUp, horizon, every} = readOptions(options ?? {}, validateOptions, 'validate');
   const validations: Validation[] = [];
   for (const record of checkRecords(model, data)) {
     requireLength(record, warmUp, horizon);
     validations.push(
       horizon === undefined
-        ? freeRun(model, values, record, warmUp)
-        : await predicted(model, values, record, {warmUp, horizon, every}),
+        ? freeRun(model, values, record, warmUp, domain)
+        : await predicted(model, values, record, {warmUp, horizon, every}, domain),
     );
     await new Promise(resolve => setTimeout(resolve, 0)); // a page draws, a terminal prints
   }
@@ -286,7 +298,13 @@ function run(model: Model, values: RecordValues, record: CheckedRecord, warmUp: 
   return {fit, x, determined, trajectory: fit.trajectories(x)[0]};
 }
 
-function freeRun(model: Model, values: RecordValues, record: CheckedRecord, warmUp: number): Validation {
+function freeRun(
+  model: Model,
+  values: RecordValues,
+  record: CheckedRecord,
+  warmUp: number,
+  domain: Domain,
+): Validation {
   if (warmUp === 1) {
     requireWholeState(model, record);
     if (!isWhole(model, record))
@@ -298,6 +316,7 @@ function freeRun(model: Model, values: RecordValues, record: CheckedRecord, warm
   }
   const {fit, x, determined, trajectory} = run(model, values, record, warmUp);
   const series = fit.fittedSeries([trajectory]).map(one => samplesOf([one], t => t >= record.t[warmUp]));
+  const [visit] = fit.visits(x, [trajectory]);
   trajectory.dispose();
   const own = listed(fit.space.labels);
   const warnings = [...fit.warnings];
@@ -311,7 +330,7 @@ function freeRun(model: Model, values: RecordValues, record: CheckedRecord, warm
       `${own}: estimated from the samples that are compared, so errors on new data are larger. Give warmUp: that many `
         + 'first samples then determine the estimate, and only the others are compared.',
     );
-  return validationOf(record.name, series, ownValues(fit, x, record.name), warnings);
+  return validationOf(record.name, series, ownValues(fit, x, record.name), warnings, {domain, visit});
 }
 
 /** Each prediction is the last sample of a short free run. */
@@ -320,6 +339,7 @@ async function predicted(
   values: RecordValues,
   record: CheckedRecord,
   {warmUp, horizon, every}: Required<ValidateOptions>,
+  domain: Domain,
 ): Promise<Validation> {
   const window = Math.max(1, warmUp);
   const points: FittedSeries[][] = [];
@@ -369,7 +389,9 @@ async function predicted(
       `${skipped} of ${skipped + points.length} predictions of ${record.name} were left out, as the sample that each `
         + 'starts from is missing. A warmUp of 2 or more starts from those that are there.',
     );
-  return validationOf(record.name, series, ownValues(found.fit, found.x, record.name), warnings);
+  // States that were not measured are those of many short runs: they are not compared.
+  const visit = visitOf(record, {...model.inputs, ...record.inputs});
+  return validationOf(record.name, series, ownValues(found.fit, found.x, record.name), warnings, {domain, visit});
 }
 
 const rowOf = (values: Float64Array, row: number, rows: number): Float64Array =>
@@ -404,6 +426,7 @@ function validationOf(
   series: readonly FittedSeries[],
   found: {readonly [name: string]: Float64Array},
   warnings: readonly string[],
+  {domain, visit}: {readonly domain: Domain; readonly visit: Visit},
 ): Validation {
   const judged = series.filter(({t}) => t.length > 0);
   if (judged.length === 0)
@@ -414,7 +437,19 @@ function validationOf(
     );
   const outputs = Object.fromEntries(judged.map(one => [one.name, outputValidation(one)]));
   const {samples, rmse, r2} = together(judged.map(one => goodnessOfFit(one.measured, one.simulated)));
-  return {name, samples, rmse, nrmse: Math.sqrt(1 - r2), r2, outputs, series: judged, found, warnings};
+  const {warnings: far, ...beyond} = extrapolation(domain, visit, name);
+  return {
+    name,
+    samples,
+    rmse,
+    nrmse: Math.sqrt(1 - r2),
+    r2,
+    outputs,
+    series: judged,
+    found,
+    beyond,
+    warnings: [...warnings, ...far],
+  };
 }
 
 function outputValidation({t, measured, simulated}: FittedSeries): OutputValidation {

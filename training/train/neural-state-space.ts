@@ -26,6 +26,15 @@ import {
   typed,
   type Options,
 } from '../../lib/checks.js';
+import {
+  domainOf,
+  extrapolation,
+  sampledColumn,
+  type Domain,
+  type Extrapolation,
+  type Visit,
+} from '../data/extrapolation.js';
+import {entryLabels} from '../identify/parameters.js';
 import {goodnessByOutput, together, type GoodnessOfFit} from '../report/residual-statistics.js';
 import {Random} from './random.js';
 import {trainingStep} from './training-step.js';
@@ -109,6 +118,13 @@ export interface FreeRun extends FreeRunOutput {
   readonly name: string;
   /** Each output's own, in the order of the record. */
   readonly outputs: readonly FreeRunOutput[];
+  /**
+   * How far the record goes beyond the training records: of outputs y and inputs u the part of the training range (0:
+   * within it); of inputs the part of their power at frequencies that training hardly had.
+   */
+  readonly beyond: Pick<Extrapolation, 'range' | 'spectrum'>;
+  /** Of a record that goes far beyond the training records: its error is that of extrapolation. */
+  readonly warnings: readonly string[];
 }
 
 /** A trained model. */
@@ -232,6 +248,7 @@ class Model {
   private readonly u: Scale;
   private readonly y: Scale;
   private readonly first: ReadRecord;
+  private readonly domain: Domain;
   private readonly states: number;
   private readonly past: number;
   private readonly timeConstant: number;
@@ -244,6 +261,7 @@ class Model {
     [this.states, this.past, this.timeConstant] = [states, past, timeConstant ?? INTERVALS * interval];
     this.u = scaleOf(records.map(record => ({values: record.u, width: inputs})));
     this.y = scaleOf(records.map(record => ({values: record.y, width: outputs})));
+    this.domain = domainOf(records.map(visitOf));
     this.encoder = residualNetwork([past * (inputs + outputs), ...hidden, states], random);
     this.motion = residualNetwork([states + inputs, ...hidden, states], random);
     this.output = residualNetwork([states, ...hidden, outputs], random);
@@ -375,7 +393,8 @@ class Model {
           record.outputs,
         ).map(one => ({...one, nrmse: Math.sqrt(1 - one.r2)}));
         const all = together(outputs);
-        return {name: record.name, ...all, nrmse: Math.sqrt(1 - all.r2), outputs};
+        const {warnings, ...beyond} = extrapolation(this.domain, visitOf(record), record.name);
+        return {name: record.name, ...all, nrmse: Math.sqrt(1 - all.r2), outputs, beyond, warnings};
       },
       dispose: () => this.dispose(),
     };
@@ -388,6 +407,23 @@ class Model {
   private get variables(): tf.Variable[] {
     return [this.encoder, this.motion, this.output].flatMap(({variables}) => variables);
   }
+}
+
+/** Outputs and inputs of a record, as far as they go. */
+function visitOf({u, y, inputs, outputs, interval, samples}: ReadRecord): Visit {
+  const labels = (name: string, width: number): string[] => entryLabels(name, width === 1 ? [] : [width]);
+  const t = Float64Array.from({length: samples}, (_, i) => i * interval);
+  const [from, to] = [0, t[samples - 1]];
+  return {
+    series: [{labels: labels('y', outputs), values: y}],
+    inputs: Object.fromEntries(
+      labels('u', inputs).map((label, k) => [
+        label,
+        (finer: number) => sampledColumn({t, values: u, hold: false}, k, [from, to], finer),
+      ]),
+    ),
+    interval,
+  };
 }
 
 /** Default of the time constant in sampling intervals: a sampling that shows a motion has some ten samples in it. */

@@ -208,10 +208,13 @@ describe('validation', () => {
       const whole = await identify({...problem, data: records});
       const crossed = await crossValidate(whole);
       expect(crossed.rmse).to.be.closeTo(0.02, 0.004);
-      expect(crossed.warnings).to.have.length(3);
-      expect(crossed.folds[1].warnings.join()).to.match(/^run 1: initial\.y/);
+      // Run 1 goes beyond the others: from −4 to 30, which have 3 to 19 and 2 to 10.
+      const beyond = /^run 1 goes beyond the training records: y /;
+      expect(crossed.warnings.filter(warning => !beyond.test(warning))).to.have.length(3);
+      expect(crossed.folds[1].warnings[0]).to.match(/^run 1: initial\.y/);
+      expect(crossed.folds[1].warnings[1]).to.match(beyond);
       const warmed = await crossValidate(whole, {warmUp: 15});
-      expect(warmed.warnings).to.deep.equal([]);
+      expect(warmed.warnings.filter(warning => !beyond.test(warning))).to.deep.equal([]);
       expect(warmed.rmse).to.be.below(0.08);
     },
   );

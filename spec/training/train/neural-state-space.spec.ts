@@ -115,6 +115,14 @@ describe('neuralStateSpace', () => {
       return Math.sqrt(squares / 84) / deviation(column);
     });
     outputs.forEach((one, k) => expect(one.nrmse / own[k]).to.be.closeTo(1, 1e-9));
+    // The third output is 50 above all that was learnt; the others are those of an experiment of the same kind.
+    const {beyond, warnings} = model.validate(far);
+    expect(Object.keys(beyond.range)).to.have.members(['y[0]', 'y[1]', 'y[2]', 'u[0]', 'u[1]']);
+    const third = (all: InputOutputRecord): number[] => (all.y as number[][]).map(row => row[2]);
+    const [low, high] = [Math.min, Math.max].map(most => most(...third(wide(1)), ...third(wide(2))));
+    expect(beyond.range['y[2]']).to.be.closeTo((Math.max(...third(far)) - high) / (high - low), 1e-12);
+    expect(warnings[0]).to.match(/^record 1 goes beyond the training records: .*y\[2\] from .* \(100 % of its samples/);
+    expect(model.validate(wide(1)).warnings).to.deep.equal([]);
     expect(nrmse / Math.sqrt((own[0] ** 2 + own[1] ** 2 + own[2] ** 2) / 3)).to.be.closeTo(1, 1e-9);
     expect(r2).to.equal(1 - outputs.reduce((sum, one) => sum + (1 - one.r2), 0) / 3);
     model.dispose();
