@@ -13,10 +13,15 @@ export interface StepOperations {
   readonly largestNext: Callee;
   /** What is made of a step once its end is finite: an estimate of its error. */
   readonly after?: Callee | undefined;
+  /** A number that the update makes: no event can happen in the step where it is positive (step/idle.ts). */
+  readonly idle?: Float64Array | undefined;
 }
 
 /** The number of an attempt whose end is not finite; smaller ones are those of Newton's method. */
 export const nonFiniteEnd = 4;
+
+/** The number of an attempt that is good, but in which an event may happen. */
+export const eventPossible = 5;
 
 /** Writes an attempt at a step. @param fail ends it with the number of a status */
 export function writeAttempt(b: RoutineBuilder, parts: StepOperations, fail: (status: Value) => void): void {
@@ -58,8 +63,8 @@ export interface StepsRoom {
 }
 
 /**
- * Steps from x on: (count, whether states at the ends are kept). Returns 0, or the status of a step that failed;
- * `taken` tells how many did not.
+ * Steps from x on: (count, whether states at the ends are kept). Returns 0, or the number of an attempt that failed, or
+ * in which an event may happen; `taken` tells how many came before.
  */
 export function stepsRoutine(parts: StepOperations, room: StepsRoom): Routine {
   const {rows, width, recorded, ends, x, next, kernels} = room;
@@ -71,6 +76,7 @@ export function stepsRoutine(parts: StepOperations, room: StepsRoom): Routine {
     if (parts.t !== undefined) b.set(element(parts.t), element(rows, row));
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(row, 1)));
     writeAttempt(b, parts, status => b.return(status));
+    if (parts.idle !== undefined) b.unless(greater(element(parts.idle), 0), () => b.return(eventPossible));
     let offset = rowHeaderSize;
     for (const array of recorded) {
       b.copy(place(rows, add(row, offset)), place(array), array.length, kernels);

@@ -86,11 +86,11 @@ export class StepSystem implements NonlinearSystem {
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
     this.expensiveJacobian = isJacobianExpensive(prepared);
-    // The estimate of an error has a matrix of its own, which would take the factor's place.
+    // Adaptive steps differ in length, and the estimate of an error has a matrix of its own.
     const steady =
       !this.hasApproximateJacobian
       && !isMatrixFree(linear)
-      && traced.errorInfo === undefined
+      && options.plan?.control.kind !== 'adaptive'
       && compiled.matrices.isConstant('matrix');
     const blocks = traced.unknown.blocks.filter(({isMultiplier}) => isMultiplier === true);
     if (blocks.length > 0) {

@@ -18,7 +18,7 @@ import {ContactSolver} from './contact-solver.js';
 import type {Counters, Failure, Status} from './counters.js';
 import {noCounts} from './counters.js';
 import type {StepOperations} from './emit-step.js';
-import {attemptRoutine, nonFiniteEnd} from './emit-step.js';
+import {attemptRoutine, eventPossible, nonFiniteEnd} from './emit-step.js';
 import {ExplicitSolver} from './explicit-solver.js';
 import {NewtonSolver} from './newton-solver.js';
 import type {RunContext} from './run-context.js';
@@ -72,8 +72,8 @@ export class Stepper {
   private readonly h?: Float64Array;
   private narrowRoutine: SharedRoutine<Stepper, AttemptSettings> | undefined;
   private fullRoutine: SharedRoutine<Stepper, AttemptSettings> | undefined;
-  /** The number of the status that several steps in one call ended with, which the next attempt gives; else 0. */
-  private failedCode = 0;
+  /** The number of the attempt that several steps in one call ended with, which the next attempt takes over; else 0. */
+  private lastCode = 0;
   private readonly attempted = {t: NaN, h: NaN};
   /** Evaluations of one step; `residual` counts one solve. */
   private readonly evaluations: Evaluations;
@@ -175,8 +175,9 @@ export class Stepper {
     const {state, next, attempted, recorder, solver} = this;
     attempted.t = t;
     attempted.h = h;
-    const code = this.failedCode > 0 ? this.failedCode : solver.solve(this.routine.bind(this), t, h);
-    this.failedCode = 0;
+    const made = this.lastCode > 0 ? this.lastCode : solver.solve(this.routine.bind(this), t, h);
+    this.lastCode = 0;
+    const code = made === eventPossible ? 0 : made;
     if (code === 0 || code === nonFiniteEnd) this.updates++;
     if (code !== 0) return code === nonFiniteEnd ? 'not-finite' : (newtonStatuses[code] as Failure);
     recorder.append(t, h);
@@ -186,23 +187,23 @@ export class Stepper {
   }
 
   /**
-   * Several steps in one call, whose routine consists of this stepper's operations. The status of one that fails is
-   * that of the next attempt.
-   * @param taken where the routine tells how many steps did not fail
+   * Several steps in one call, whose routine consists of this stepper's operations. An attempt that fails, or in which
+   * an event may happen, is the next attempt, at the same step.
+   * @param taken where the routine tells how many steps came before
    */
   attemptSeveral(routine: RoutineCall, count: number, keepEnds: boolean, taken: Float64Array): void {
     const {counters, solver} = this;
     const before = counters.residualEvaluations;
-    this.failedCode = solver.solveSeveral(routine, count, keepEnds ? 1 : 0);
+    this.lastCode = solver.solveSeveral(routine, count, keepEnds ? 1 : 0);
     this.residuals += counters.residualEvaluations - before;
     counters.steps += taken[0];
     this.attempts += taken[0];
     this.updates += taken[0];
   }
 
-  /** Several steps in one call ended with one that failed. */
-  get hasFailed(): boolean {
-    return this.failedCode !== 0;
+  /** Several steps in one call ended with an attempt that the next one takes over. */
+  get hasAttempt(): boolean {
+    return this.lastCode !== 0;
   }
 
   /** Adds what the attempts so far have evaluated to the counters. */
@@ -234,7 +235,7 @@ export class Stepper {
    * @param host whose functions in JavaScript it calls
    */
   operations(narrow: boolean, host: Host<Stepper> = {owner: this}): StepOperations {
-    const {forward, solver, errors, next, t, h} = this;
+    const {forward, solver, errors, next, t, h, idle} = this;
     const vectors = new VectorCallees(forward.vectors, () => routinesOf(forward)?.vectors);
     const solverHost: Host<StageSolver> = {
       get owner() {
@@ -251,6 +252,7 @@ export class Stepper {
           : {run: () => host.owner.updateAndLinearize(narrow)},
       largestNext: vectors.largest(next),
       after: errors?.repeatable === true ? {run: () => host.owner.errors?.make()} : undefined,
+      idle,
     };
   }
 

@@ -31,6 +31,7 @@ import type {Plan} from './plan.js';
 import {evaluationsOfFirst, firstStep} from './first-step.js';
 import {rowHeaderSize} from '../../step/block-layout.js';
 import {AdaptiveBlocks} from './adaptive-blocks.js';
+import {GridBlocks} from './grid-blocks.js';
 import {EventLog} from './records.js';
 import {Saver} from './saver.js';
 import {StiffnessWatch} from './stiffness.js';
@@ -90,8 +91,9 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   private nextNonSmooth = 0;
   private readonly trial: IntegratorTrial;
   private readonly attempts: AttemptLoop;
-  /** null before it was looked for. */
+  /** null before they were looked for. */
   private blocks: AdaptiveBlocks | undefined | null = null;
+  private gridBlocks: GridBlocks | undefined | null = null;
   private readonly adaptive: boolean;
   /** Steps so far. */
   stepCount = 0;
@@ -223,6 +225,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     // Trials of the error and of an event's time are no steps of the run.
     counters.steps = this.stepCount;
     integrator.stepper.addEvaluations();
+    this.gridBlocks?.release();
     return {
       states: saver.states,
       times: saver.times,
@@ -261,7 +264,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       this.finishRun();
       return false;
     }
-    if (this.adaptive && this.takeBlock()) return true;
+    if (this.adaptive ? this.takeBlock() : this.takeGridBlock()) return true;
     this.trial.begin(this.currentState ?? integrator.state.slice());
     const tried = this.attempts.next(t, this.trial);
     if ('failed' in tried) {
@@ -311,6 +314,46 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     integrator.left();
     integrator.state.set(blocks.x);
     this.currentState = undefined;
+    return true;
+  }
+
+  /** Steps of the grid in a block, where there is one; false where none was taken. */
+  private takeGridBlock(): boolean {
+    const {prepared, controller, integrator, restarts, contacts, saver, sequence, count, dt} = this;
+    if (!(controller instanceof GridController) || contacts.looks || this.stiffness !== undefined) return false;
+    const n = controller.gridStep;
+    if (n === undefined || this.eventTime !== undefined || !this.eventHandler.allowsIdle(dt)) return false;
+    const isKept = this.keeping !== undefined;
+    if (this.gridBlocks === null) this.gridBlocks = GridBlocks.of(prepared, integrator.stepper, isKept);
+    const {gridBlocks: blocks} = this;
+    const most = isKept ? (this.recorder?.batchFrom?.(count) ?? 0) : Infinity;
+    const taken = blocks?.take(n, most, sequence.acceptedSteps, saver, restarts) ?? 0;
+    if (blocks === undefined || taken === 0) return false;
+    const {rows, width} = blocks;
+    this.warnIfStretched({t: rows[0], h: rows[1]}, count);
+    this.recordBlock(count, taken, rows, width);
+    const ends = blocks.endStates(taken);
+    const {grid} = prepared.options;
+    const {size} = prepared.traced.state;
+    // Of steps that nobody goes back along the last one is enough.
+    const first = ends === undefined ? taken - 1 : 0;
+    if (first > 0) {
+      controller.skip(first);
+      sequence.skip(first, rows[first * width]);
+    }
+    for (let k = isKept ? 0 : first; k < taken; k++) {
+      const [t, h] = [rows[k * width], rows[k * width + 1]];
+      this.history.append(t, h);
+      if (k < first) continue;
+      const next = ends?.subarray(k * size, (k + 1) * size) ?? integrator.state;
+      const end = grid.time(n + k + 1);
+      sequence.append({t, h, end, x: next, next, isIdle: true}, integrator, this.count);
+      sequence.accept(h, 0, next, this.count);
+    }
+    this.stepCount += taken;
+    integrator.left();
+    this.currentState = undefined;
+    if (restarts.has(this.t)) this.restart();
     return true;
   }
 
@@ -397,7 +440,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   }
 
   /** A rate that a scheme carries is that of its last step, however short. */
-  private warnIfStretched({t, h}: CompletedStep, count: number): void {
+  private warnIfStretched({t, h}: Pick<CompletedStep, 't' | 'h'>, count: number): void {
     const {prepared, history, log} = this;
     if (this.isStretched || count === 0 || history.jumps.has(count - 1)) return;
     if (prepared.traced.state.block('rate') === undefined) return;

@@ -113,6 +113,28 @@ export class Saver {
     if (!eventAtEnd) this.atEnd(step.end, step.next, after);
   }
 
+  /**
+   * How many of the steps to come, up to `most`, have no state saved within them, nor at their ends but for the last of
+   * them; with `ends` these may be saved, too.
+   * @param n steps before that `saveAt` counts
+   * @param endOf the end of step k
+   */
+  stepsToNext(n: number, endOf: (k: number) => number, most: number, ends: boolean): number {
+    const {saving} = this;
+    if (saving.kind === 'end' || (ends && saving.kind === 'steps')) return most;
+    if (saving.kind === 'steps') return Math.min(most, saving.every - (n % saving.every));
+    const {times} = saving;
+    let {next} = this;
+    for (let k = 0; k < most; k++) {
+      const end = endOf(k);
+      const close = minStep(end);
+      if (times[next] < end - close) return k;
+      if (!ends && times[next] <= end + close) return k + 1;
+      while (times[next] <= end + close) next++;
+    }
+    return most;
+  }
+
   /** Saves the state for each time asked for that is now, but for rounding. */
   private atEnd(t: number, state: Float64Array, after: number): void {
     const {saving} = this;

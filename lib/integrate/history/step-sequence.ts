@@ -43,6 +43,12 @@ export class StepSequence {
     this.t = step.end;
   }
 
+  /** Steps of the grid that nothing is saved of. @param t where they end */
+  skip(count: number, t: number): void {
+    this.acceptedSteps += count;
+    this.t = t;
+  }
+
   /** The attempt that ends with the step appended last was accepted. @param state at its end */
   accept(h: number, error: number, state: Float64Array, after: number): void {
     if (this.controller.accept(h, error)) this.countEnd(state, after);

@@ -91,6 +91,16 @@ export class GridController implements RunController {
     this.atGridTime = true;
   }
 
+  /** The step of the grid that begins at the present time; undefined within one. */
+  get gridStep(): number | undefined {
+    return this.atGridTime ? this.step : undefined;
+  }
+
+  /** So many of the grid's steps were taken, from one of its times on. */
+  skip(count: number): void {
+    this.step += count;
+  }
+
   /** The place on the grid; there is none between grid times, where an event may end the run. */
   snapshot(t: number): Pick<ResumeState, 'grid'> {
     const {grid, step} = this;
