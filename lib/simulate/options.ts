@@ -222,7 +222,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     adjoint,
     stabilization: options.stabilization,
     consistent: options.consistent ?? 'check',
-    switches: options.switches ?? 'ignore',
+    switches: options.switches ?? 'locate',
     engine: options.engine ?? 'auto',
     precision: options.precision ?? 'double',
     onProgress: options.onProgress,
