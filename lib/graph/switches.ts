@@ -307,7 +307,7 @@ function evaluate(outputs: readonly Node[], given: ReadonlyMap<Node, Float64Arra
 
 /** Crossings that are looked for; on so many random lines, of lengths over these sizes. */
 const [crossingCount, lineCount] = [6, 48];
-const lineSizes = [1, 0.1, 10, 0.01, 100, 1000];
+const lineSizes = [1, 0.1, 10, 0.01, 100, 1000, 1];
 /** Each line is looked at in so many places. */
 const placesOnLine = 24;
 /** A difference of less, as a share of the values and of the line's size, is rounding at a crossing. */
@@ -316,7 +316,7 @@ const continuityRounding = 1e-9;
 /**
  * Which candidates make the program's value jump where they change, by trial: at crossings on random lines through the
  * inputs the program is evaluated with either outcome. True where it differs, or where no crossing is found.
- * @param known values that some inputs have; others are tried at random
+ * @param known values that some inputs have: these are tried, and others near them; other inputs are random
  */
 export function jumpingCandidates(
   outputs: readonly Node[],
@@ -336,13 +336,29 @@ export function jumpingCandidates(
 /** Values of inputs along a line. */
 type Line = (s: number) => [Node, Float64Array][];
 
+/** A random line of some size, with the known values as they are, or others near them. */
+type RandomLine = (size: number, random: () => number, areNear: boolean) => Line;
+
+/**
+ * Values near a known one differ by up to this share of it, and by as much of 1: two rates that are equal in a first
+ * guess jump in the next, and an amplitude of zero will have one.
+ */
+const nearness = 1 / 8;
+
 const randomLine =
-  (inputs: readonly Node<'input'>[], known: (input: Node<'input'>) => Float64Array | undefined) =>
-  (size: number, random: () => number): Line => {
+  (inputs: readonly Node<'input'>[], known: (input: Node<'input'>) => Float64Array | undefined): RandomLine =>
+  (size, random, areNear) => {
+    const near = (x: number): number => x + nearness * (Math.abs(x) + 1) * random();
     const ends = inputs.map(node => {
       const own = known(node);
+      if (own !== undefined)
+        return {
+          node,
+          from: areNear && node.dtype === 'float' ? own.map(near) : own,
+          along: new Float64Array(own.length),
+        };
       const numbers = (): Float64Array => Float64Array.from({length: node.size}, () => size * random());
-      return {node, from: own ?? numbers(), along: own === undefined ? numbers() : new Float64Array(node.size)};
+      return {node, from: numbers(), along: numbers()};
     });
     return s => ends.map(({node, from, along}) => [node, from.map((x, i) => x + s * along[i])]);
   };
@@ -351,7 +367,7 @@ function jumpsAt(
   {offset, size: count}: Switch,
   value: Node,
   switches: readonly Switch[],
-  lineOf: (size: number, random: () => number) => Line,
+  lineOf: RandomLine,
   modes: Node,
   seed: number,
 ): boolean {
@@ -359,7 +375,7 @@ function jumpsAt(
   let found = 0;
   for (let trial = 0; trial < lineCount && found < crossingCount; trial++) {
     const size = lineSizes[trial % lineSizes.length];
-    const line = lineOf(size, random);
+    const line = lineOf(size, random, trial % 2 === 1);
     const place = (s: number, m: Float64Array): Map<Node, Float64Array> => new Map([...line(s), [modes, m]]);
     const outcomes = (s: number): Float64Array => {
       const m = new Float64Array(modes.size);
@@ -417,7 +433,7 @@ export interface BorderProgram {
  * Whether the motion is anywhere pushed to a border from both sides, by trial at crossings on random lines: there it
  * would slide.
  * @param borders of comparisons: their events, and the modes that they change
- * @param known values that some inputs have; others are tried at random
+ * @param known values that some inputs have: these are tried, and others near them; other inputs are random
  */
 export function isAttracting(
   {values, rates, outcomes, state, offset}: BorderProgram,
@@ -430,7 +446,7 @@ export function isAttracting(
   const random = generator(1);
   return borders.some(({event, mode}) => {
     for (let trial = 0; trial < lineCount; trial++) {
-      const line = lineOf(lineSizes[trial % lineSizes.length], random);
+      const line = lineOf(lineSizes[trial % lineSizes.length], random, trial % 2 === 1);
       const place = (s: number, modes: Float64Array): Map<Node, Float64Array> => {
         const given = new Map<Node, Float64Array>(line(s));
         const x = given.get(state) ?? new Float64Array(state.size);

@@ -88,6 +88,17 @@ function energyWarnings({traced: {name, energyDrifts}, options: {grid, plan}}: R
   ];
 }
 
+/** Warning for a run that takes switches as its stages meet them, though that was not asked for. */
+function switchWarnings({traced: {ignoredSwitches = []}}: RunContext): string[] {
+  if (ignoredSwitches.length === 0) return [];
+  const names = [...new Set(ignoredSwitches)].map(name => `'${name}'`);
+  return [
+    `Switches of a system with noise or delays are not located (${listed(names)}): a step across a border has order 1 `
+      + "at most, and derivatives do not know when it is crossed. switches: 'ignore' says that this is meant, "
+      + 'traced.noEvent(f) that f is continuous.',
+  ];
+}
+
 /** Looks at the contacts after every step: does a row neither press nor stand apart? */
 export class ContactWatch {
   private readonly found = new Map<number, {readonly t: number; count: number}>();
@@ -142,7 +153,7 @@ export class ContactWatch {
         `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a `
           + `share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
       );
-    sentences.push(...energyWarnings(this.prepared), ...orderWarnings(this.prepared));
+    sentences.push(...energyWarnings(this.prepared), ...orderWarnings(this.prepared), ...switchWarnings(this.prepared));
     if (traced.backwards === true && traced.dissipative === true)
       sentences.push(
         `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping `

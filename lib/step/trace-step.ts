@@ -107,8 +107,8 @@ export function traceRun(
   request?: OutputRequest,
 ): TracedRun {
   const run = traceOnce(system, scheme, blocks, leaves, options, observe, request);
-  if (run.switches !== undefined) {
-    const {switches} = run;
+  const {switches} = run;
+  if (switches !== undefined && canLocate(system)) {
     const hold = (): TracedRun =>
       traceOnce(system, scheme, blocks, leaves, {...options, held: switches}, observe, request);
     const held = hold();
@@ -116,14 +116,18 @@ export function traceRun(
     switches.slide();
     return hold();
   }
-  if (system.kind !== 'ode' || system.delays === undefined) return run;
+  const ignored = switches?.events.map(({name}) => name);
+  const plain = {...run, switches: undefined, step: {...run.step, ignoredSwitches: ignored}};
+  if (system.kind !== 'ode' || system.delays === undefined) return plain;
   // Which jumps it meets is only known now, and they are breaking points of its steps.
   const jumps = timesBetween(
     [...run.breaks].map(one => one.jumps),
     -Infinity,
     Infinity,
   );
-  return jumps.length === 0 ? run : traceOnce(system, scheme, blocks, leaves, {...options, jumps}, observe, request);
+  if (jumps.length === 0) return plain;
+  const divided = traceOnce(system, scheme, blocks, leaves, {...options, switches: 'ignore', jumps}, observe, request);
+  return {...divided, step: {...divided.step, ignoredSwitches: ignored}};
 }
 
 function traceOnce(
@@ -158,7 +162,7 @@ function traceOnce(
       ...facts,
       breaks: new Set(),
       backwards: options.backwards,
-      switches: locatesSwitches(system, options) ? (options.held ?? new SystemSwitches()) : undefined,
+      switches: options.switches === 'locate' ? (options.held ?? new SystemSwitches()) : undefined,
       holdsSwitches: options.held !== undefined,
     };
     // Steps that take only index 1 count on algebraic components that obey their equations where they begin, also
@@ -184,9 +188,9 @@ function traceOnce(
   }
 }
 
-/** Noise crosses a border without end, and a delay repeats every jump: both are taken as they are. */
-const locatesSwitches = (system: System, {switches}: ConstraintOptions): boolean =>
-  switches === 'locate' && (system.kind !== 'ode' || (system.noise === undefined && system.delays === undefined));
+/** Whether switches can be located: noise crosses a border without end, and a delay repeats every jump. */
+const canLocate = (system: System): boolean =>
+  system.kind !== 'ode' || (system.noise === undefined && system.delays === undefined);
 
 /** Whether the motion may slide along borders, as far as its equations are made for that. */
 function maySlide(

@@ -102,6 +102,8 @@ export interface TracedStep extends TimeDirection {
   readonly coefficients?: readonly CoefficientValues[];
   /** Switches whose modes are a part of the state, one line for each of their borders. */
   readonly switches?: readonly SwitchEvent[];
+  /** Names of switches that should be located, and cannot be. */
+  readonly ignoredSwitches?: readonly string[] | undefined;
   /** Present if the run requests an error estimate, dense output or events. */
   readonly errorInfo?: ErrorInfo;
   readonly evaluations: Evaluations;
@@ -116,7 +118,7 @@ export interface TracedRun {
   /** The scheme carries something from step to step beside the state: `Formulation.carry`. */
   readonly carries: boolean;
   /** Switches that its functions have. */
-  readonly switches?: SystemSwitches;
+  readonly switches?: SystemSwitches | undefined;
   /** The error for a parameter that no function reads. */
   readonly unread?: OptionError;
 }

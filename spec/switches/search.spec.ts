@@ -1,0 +1,57 @@
+/** Which comparisons are found to be switches, whatever values the parameters have where they are looked for. */
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {dde, ode, rk4, sde, simulate, stochastic} from '../../lib/index.js';
+
+describe('the search for switches', () => {
+  it('finds one whose sides are equal for the given parameters alone', () => {
+    const relay = ode<{a: tf.Tensor; b: tf.Tensor; c: tf.Tensor}>(({y, params: {a, b, c}}) =>
+      tf.where(tf.less(y, c), a, b),
+    );
+    const options = {scheme: rk4(), dt: 0.1, t1: 2, params: {a: 1, b: 1, c: 0.83}, saveAt: 'end'} as const;
+    const {trajectory, pullback} = simulate.vjp(relay, {y: 0.3}, options);
+    expect(trajectory.values('y')[1]).to.be.closeTo(2.3, 1e-14);
+    // y(T) = c + b (T − (c − y₀)/a)
+    const {params, initial} = pullback({y: [0, 1]});
+    expect(params.a[0]).to.be.closeTo(0.53, 1e-13);
+    expect(params.b[0]).to.be.closeTo(1.47, 1e-13);
+    expect(params.c[0]).to.be.closeTo(0, 1e-13);
+    expect(initial.y[0]).to.be.closeTo(1, 1e-13);
+  });
+
+  it('finds a pulse whose height is zero in the first guess', () => {
+    const pulse = ode<{height: tf.Tensor; begin: tf.Tensor}>(({t, params: {height, begin}}) =>
+      tf.where(tf.logicalAnd(tf.greater(t, begin), tf.less(t, 1.3)), height, 0),
+    );
+    const options = {scheme: rk4(), dt: 0.2, t1: 2, params: {height: 0, begin: 0.57}, saveAt: 'end'} as const;
+    expect(simulate.vjp(pulse, {y: 0}, options).pullback({y: [0, 1]}).params.height[0]).to.be.closeTo(0.73, 1e-13);
+  });
+
+  it('passes over kinks, for other parameters too', () => {
+    const kinks = ode<{slope: tf.Tensor; from: tf.Tensor}>(({y, params: {slope, from}}) =>
+      tf.add(tf.leakyRelu(y, 0.1), tf.where(tf.less(y, from), 0, tf.mul(slope, tf.sub(y, from)))),
+    );
+    const options = {scheme: rk4(), dt: 0.01, t1: 0.5, params: {slope: 3, from: 1}} as const;
+    expect(Object.keys(simulate(kinks, {y: 0.4}, options).state().blocks)).to.deep.equal(['y']);
+  });
+});
+
+describe('switches that are not located', () => {
+  const rate = ({y}: {y: tf.Tensor}): tf.Tensor => tf.where(tf.less(y, 1), 2, 0.5);
+  const noisy = sde({drift: rate, diffusion: () => tf.scalar(0.1), noise: 'additive', seed: 1});
+  const delayed = dde({
+    derivative: ({y, delayed: [before]}) => tf.sub(rate({y}), before),
+    delays: [1],
+    history: () => tf.scalar(0),
+  });
+  for (const [system, kind, options] of [
+    [noisy, 'sde', {dt: 0.1, t1: 0.5, scheme: stochastic.eulerMaruyama()}],
+    [delayed, 'dde', {dt: 0.1, t1: 0.5}],
+  ] as const)
+    it(`are named by a run (${kind}), unless that is meant`, () => {
+      const warning = /^Switches of a system with noise or delays are not located \('less in d[a-z]+'\): /;
+      const warned = simulate(system, {y: 0}, options).warnings.filter(text => warning.test(text));
+      expect(warned.length).to.equal(1);
+      expect(simulate(system, {y: 0}, {...options, switches: 'ignore'}).warnings.join()).not.to.match(warning);
+    });
+});
