@@ -44,13 +44,23 @@ export function stepPush(context: StepContext, directions: Directions): TangentP
   };
 }
 
+/** Directions of what the step that begins the run starts from: those of the user's blocks, and zeros of modes. */
+export function initialTangents({start, initialValues}: StepContext, {count, initial}: Directions): Float64Array {
+  const [size, given] = [start.traced.inputs.x.size, initialValues.length];
+  if (size === given) return initial;
+  const whole = new Float64Array(count * size);
+  for (let d = 0; d < count; d++) whole.set(initial.subarray(d * given, (d + 1) * given), d * size);
+  return whole;
+}
+
 /**
  * Through the step that begins the run, where there is one. If the time of the start moves, the end of the first step
  * stays, and its length gives what the start's time takes.
  */
 export function startTangent(context: StepContext, start: StepRecord, directions: Directions): Float64Array {
-  const {initial, t0} = directions;
-  if (context.resumed === true) return initial.slice();
+  const {t0} = directions;
+  if (context.resumed === true) return directions.initial.slice();
+  const initial = initialTangents(context, directions);
   const own = startContext(context);
   const pushed =
     t0 === undefined
