@@ -1,15 +1,17 @@
-/** The derivatives of states saved within a step, first and second, along several directions. */
+/** Derivatives, first and second, along several directions: of states within a step, and of events and jumps. */
 import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import type {DenseHessianProgram} from '../step/dense-hessian-programs.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
+import type {InstantHessianProgram} from '../step/hessian-programs.js';
+import {instantHessianPrograms} from '../step/hessian-programs.js';
 import {denseWithoutInterpolant} from '../step/interpolant.js';
-import type {ParameterName} from '../step/parameter-names.js';
 import {cotangentName, secondOrderName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import {parameterNames, setDirections} from './derived-cotangents.js';
 import type {SecondOrderCotangent} from './directions.js';
+import type {ParameterPair, StepMoves} from './hessian.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
@@ -17,27 +19,52 @@ import {stepBuffers} from './record.js';
 import type {Directions} from './directions.js';
 import {TangentResidual} from './tangent-residual.js';
 
-/** A step with both its ends, and the tangents [count, state] of these. */
-export interface SteppedPair {
+/** A step with both its ends, and how they move. */
+export interface SteppedPair extends StepMoves {
   readonly record: StepRecord;
   readonly row: number;
-  readonly dx: Float64Array;
   readonly next: Float64Array;
   readonly dNext: Float64Array;
 }
 
-/** What a cotangent of a state within a step asks of the step's end, of its unknown, and of its beginning. */
-export interface WithinCotangents {
-  readonly next: SecondOrderCotangent;
-  readonly z: SecondOrderCotangent;
-  readonly x: SecondOrderCotangent;
+/** Programs with cotangents and their changes, as the arrays of an executable. */
+class Programs<Name extends string> {
+  constructor(
+    readonly executable: StepExecutable<Name>,
+    private readonly context: StepContext,
+    directions: Directions,
+  ) {
+    loadParameters(executable, context);
+    setDirections(context, executable, directions);
+  }
+
+  set(values: {readonly [name in BufferName]?: Float64Array}): void {
+    for (const [name, array] of Object.entries(values) as [BufferName, Float64Array][])
+      this.executable.optionalBuffer(name)?.set(array);
+  }
+
+  pair(cotangent: BufferName, change: BufferName): SecondOrderCotangent {
+    return {cotangent: this.executable.buffer(cotangent), change: this.executable.buffer(change)};
+  }
+
+  /** Adds what the last pull has left for the parameters. */
+  addTo({cotangents, changes}: ParameterPair): void {
+    const {executable} = this;
+    parameterNames(this.context).forEach((name, i) => {
+      addTo(cotangents[i], executable.optionalBuffer(cotangentName(name)));
+      addTo(changes[i], executable.optionalBuffer(secondOrderName(name)));
+    });
+  }
 }
 
+/** What a cotangent of a state within a step asks: arrays of the executable. */
+export type WithinCotangents = {readonly [name in 'next' | 'z' | 'x' | 't' | 'h' | 'time']: SecondOrderCotangent};
+
 export class SecondOrderDense {
-  private readonly executable: StepExecutable<DenseHessianProgram>;
+  private readonly programs: Programs<DenseHessianProgram>;
   private readonly jacobian: JacobianFactor | undefined;
   private readonly remainder: TangentResidual;
-  private readonly names: readonly ParameterName[];
+  private readonly asked: WithinCotangents;
 
   constructor(
     context: StepContext,
@@ -45,33 +72,39 @@ export class SecondOrderDense {
   ) {
     const {compiled} = context;
     const {step} = compiled.derived;
+    const {count} = directions;
     const dense = denseWithoutInterpolant(step);
     if (dense === undefined) throw new Error('a run with states within its steps has their dense output');
-    this.executable = compiled.group(
-      `denseHessian.${directions.count}`,
-      () => denseHessianPrograms(step, dense, compiled.matrices.jacobian, directions.count),
+    const executable: StepExecutable<DenseHessianProgram> = compiled.group(
+      `denseHessian.${count}`,
+      () => denseHessianPrograms(step, dense, compiled.matrices.jacobian, count),
       {analysis: compiled.matrices.analysisOf(compiled.matrices.sweepSolver(context.linear), 'jacobian')},
     );
-    loadParameters(this.executable, context);
-    setDirections(context, this.executable, directions);
-    this.names = parameterNames(context);
-    this.jacobian = jacobianFactor(context, this.executable);
-    this.remainder = new TangentResidual(
-      context,
-      directions.count,
-      {dx: this.executable.optionalBuffer('dx'), dz: this.executable.optionalBuffer('dz')},
-      directions,
-    );
+    this.programs = new Programs(executable, context, directions);
+    this.jacobian = jacobianFactor(context, executable);
+    const [dx, dt, dh, dz] = (['dx', 'dt', 'dh', 'dz'] as const).map(name => executable.optionalBuffer(name));
+    this.remainder = new TangentResidual(context, count, {dx, dt, dh, dz}, directions);
+    const {programs} = this;
+    this.asked = {
+      next: programs.pair('nextCotangent', 'dNextCotangent'),
+      z: programs.pair('zCotangent', 'dZCotangent'),
+      x: programs.pair('xCotangent', 'dXCotangent'),
+      t: programs.pair('tCotangent', 'dTCotangent'),
+      h: programs.pair('hCotangent', 'dHCotangent'),
+      time: programs.pair('timeCotangent', 'dTimeCotangent'),
+    };
   }
 
   /** Loads a step, the tangents of its unknown with it. */
-  load({record, row, dx, next, dNext}: SteppedPair): void {
-    const {executable, jacobian, directions} = this;
+  load({record, row, next, ...moves}: SteppedPair): void {
+    const {
+      programs,
+      programs: {executable},
+      jacobian,
+      directions,
+    } = this;
     record.load(row, stepBuffers(executable));
-    const set = (name: BufferName, values: Float64Array): void => void executable.optionalBuffer(name)?.set(values);
-    set('dx', dx);
-    set('next', next);
-    set('dNext', dNext);
+    programs.set({next, ...moves});
     const dz = executable.optionalBuffer('dz');
     if (jacobian === undefined || dz === undefined) return;
     jacobian.refresh();
@@ -80,36 +113,87 @@ export class SecondOrderDense {
     jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.residual);
   }
 
-  /** Tangents [count, state] of the state at θ of the step that is loaded; the executable's own buffer. */
-  push(theta: number): Float64Array {
-    this.executable.optionalBuffer('theta')?.fill(theta);
-    this.executable.run('pushDense');
-    return this.executable.buffer('dD');
+  /** The state at a place θ that moves by dθ, and its tangents [count, state]; the executable's own buffers. */
+  push(theta: number, dtheta: Float64Array): {readonly state: Float64Array; readonly tangents: Float64Array} {
+    const {executable} = this.programs;
+    this.programs.set({theta: Float64Array.of(theta), dtheta});
+    executable.run('pushDense');
+    return {state: executable.buffer('D'), tangents: executable.buffer('dD')};
   }
 
-  /** Its cotangents, the parameters' added to `cotangents` and `changes`; the executable's own buffers. */
-  pull(
-    theta: number,
-    {cotangent, change}: SecondOrderCotangent,
-    cotangents: readonly Float64Array[],
-    changes: readonly Float64Array[],
-  ): WithinCotangents {
-    const {executable, names} = this;
-    executable.optionalBuffer('theta')?.fill(theta);
-    executable.optionalBuffer('denseCotangent')?.set(cotangent);
-    executable.optionalBuffer('dDenseCotangent')?.set(change);
+  /** The cotangents of all that the state at a place depends on, of parameters by `addTo`. */
+  pull(theta: number, dtheta: Float64Array, {cotangent, change}: SecondOrderCotangent): WithinCotangents {
+    const {executable} = this.programs;
+    this.programs.set({theta: Float64Array.of(theta), dtheta, denseCotangent: cotangent, dDenseCotangent: change});
     executable.run('pullDense');
-    executable.run('secondOrderDense');
-    const of = (cotangentName: BufferName, secondOrderName: BufferName): SecondOrderCotangent => ({
-      cotangent: executable.buffer(cotangentName),
-      change: executable.buffer(secondOrderName),
-    });
-    cotangents.forEach((total, i) => addTo(total, executable.optionalBuffer(cotangentName(names[i]))));
-    changes.forEach((total, i) => addTo(total, executable.optionalBuffer(secondOrderName(names[i]))));
-    return {
-      next: of('nextCotangent', 'dNextCotangent'),
-      z: of('zCotangent', 'dZCotangent'),
-      x: of('xCotangent', 'dXCotangent'),
-    };
+    executable.run('sequentialDense');
+    return this.asked;
+  }
+
+  /** Adds what the last pull has left for the parameters. */
+  addTo(sums: ParameterPair): void {
+    this.programs.addTo(sums);
+  }
+}
+
+/** Functions of a state and a time: those of events, and jumps. */
+export class SecondOrderInstant {
+  private readonly programs: Programs<InstantHessianProgram>;
+
+  constructor(context: StepContext, directions: Directions) {
+    const {compiled} = context;
+    const {count} = directions;
+    const executable: StepExecutable<InstantHessianProgram> = compiled.group(`instantHessian.${count}`, () =>
+      instantHessianPrograms(compiled.derived.step, count),
+    );
+    this.programs = new Programs(executable, context, directions);
+  }
+
+  /** Loads a state and a time, with their tangents. */
+  load(x: Float64Array, t: number, dx: Float64Array, dt: Float64Array): void {
+    this.programs.set({x, t: Float64Array.of(t), dx, dt});
+  }
+
+  /** The tangents of what jump i gives; the executable's own buffer. */
+  pushJump(i: number): Float64Array {
+    const {executable} = this.programs;
+    executable.run(`pushJump.${i}`);
+    return executable.buffer('dGiven');
+  }
+
+  /** The cotangents of state and time for those of what jump i gives, [count, state] each. */
+  pullJump(i: number, {cotangent, change}: SecondOrderCotangent): {readonly [name in 'x' | 't']: SecondOrderCotangent} {
+    const {programs} = this;
+    programs.set({givenCotangent: cotangent, dGivenCotangent: change});
+    programs.executable.run(`pullJump.${i}`);
+    programs.executable.run(`sequentialJump.${i}`);
+    return this.asked();
+  }
+
+  /** The cotangents of state and time for one of an event's function, with its change [count]. */
+  pullEvent(
+    event: number,
+    cotangent: number,
+    change: Float64Array,
+  ): {readonly [name in 'x' | 't']: SecondOrderCotangent} {
+    const {executable} = this.programs;
+    const e = executable.buffer('eCotangent');
+    const de = executable.buffer('dECotangent');
+    e.fill(0);
+    de.fill(0);
+    e[event] = cotangent;
+    change.forEach((value, d) => (de[d * e.length + event] = value));
+    executable.run('pullEvents');
+    executable.run('sequentialEvents');
+    return this.asked();
+  }
+
+  /** Adds what the last pull has left for the parameters. */
+  addTo(sums: ParameterPair): void {
+    this.programs.addTo(sums);
+  }
+
+  private asked(): {readonly [name in 'x' | 't']: SecondOrderCotangent} {
+    return {x: this.programs.pair('xCotangent', 'dXCotangent'), t: this.programs.pair('tCotangent', 'dTCotangent')};
   }
 }

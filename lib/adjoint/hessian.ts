@@ -13,8 +13,7 @@ import {cotangentName, secondOrderName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Gradient} from './gradient.js';
 import type {SavedStates} from './step-history.js';
-import {savesWithinSteps, SavedCursor} from './step-history.js';
-import {SecondOrderDense} from './dense-hessian.js';
+import {SavedCursor} from './step-history.js';
 import {
   parameterNames,
   setDirections,
@@ -26,6 +25,7 @@ import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {Directions} from './directions.js';
+import {initialTangents} from './tangent.js';
 import {TangentResidual} from './tangent-residual.js';
 
 /**
@@ -51,29 +51,57 @@ export interface SecondOrder {
   readonly products: readonly Gradient[];
 }
 
+/** How the arguments of a step move: its beginning [count, state], and its time and length [count] where they vary. */
+export interface StepMoves {
+  readonly dx: Float64Array;
+  readonly dt?: Float64Array;
+  readonly dh?: Float64Array;
+}
+
+/** Cotangents of a step's beginning, and of its time and length where they vary: the executable's own buffers. */
+export interface StepCotangents {
+  readonly x: SecondOrderCotangent;
+  readonly t?: SecondOrderCotangent;
+  readonly h?: SecondOrderCotangent;
+}
+
+/**
+ * Completes the change of a cotangent of the step's end, in place.
+ * @param dH how the cotangent of the length changes, that of the unknown's equation being held
+ * @param dZ how the cotangent of the unknown changes
+ */
+export type CompleteChange = (dH: Float64Array, dZ: Float64Array | undefined) => void;
+
 /** The step's adjoint with its tangent, loaded for a run. */
 export class SecondOrderPull {
   /** Cotangents of parameters, and of values derived from them. */
   readonly cotangents: readonly Float64Array[];
   /** Changes of these cotangents along directions, [count, size]. */
   readonly changes: readonly Float64Array[];
-  private readonly pullRow: (
+  /**
+   * The cotangent of the beginning of a recorded step, and its change, from those of its end.
+   * @param z further cotangents of its unknown
+   */
+  readonly pull: (
     record: StepRecord,
     k: number,
-    dx: Float64Array,
+    moves: StepMoves,
     x: SecondOrderCotangent,
-    z: SecondOrderCotangent | undefined,
-  ) => SecondOrderCotangent;
+    z?: SecondOrderCotangent,
+    complete?: CompleteChange,
+  ) => StepCotangents;
 
+  /** @param timed times vary */
   constructor(
     private readonly context: StepContext,
     private readonly directions: Directions,
+    timed = false,
   ) {
     const {compiled} = context;
     const {count} = directions;
     const executable = compiled.group(
-      `hessian.${count}`,
-      () => hessianPrograms(compiled.derived.step, compiled.matrices.jacobian, count),
+      `hessian.${count}${timed ? '.timed' : ''}`,
+      () => hessianPrograms(compiled.derived.step, compiled.matrices.jacobian, count, timed),
       {analysis: compiled.matrices.analysisOf(compiled.matrices.sweepSolver(context.linear), 'jacobian')},
     );
     loadParameters(executable, context);
@@ -83,27 +111,41 @@ export class SecondOrderPull {
     const jacobian = jacobianFactor(context, executable);
     const buffers = stepBuffers(executable);
     const find = (name: BufferName): Float64Array | undefined => executable.optionalBuffer(name);
-    const [nextCotangent, dNextCotangent, dxIn, dz, zCotangent, w, dw] = (
-      ['nextCotangent', 'dNextCotangent', 'dx', 'dz', 'zCotangent', 'w', 'dw'] as const
+    const [nextCotangent, dNextCotangent, dxIn, dtIn, dhIn, dz, zCotangent, w, dw] = (
+      ['nextCotangent', 'dNextCotangent', 'dx', 'dt', 'dh', 'dz', 'zCotangent', 'w', 'dw'] as const
     ).map(find);
-    const [xCotangent, dXCotangent] = (['xCotangent', 'dXCotangent'] as const).map(name => executable.buffer(name));
+    const pair = (cotangent: BufferName, change: BufferName): SecondOrderCotangent => ({
+      cotangent: executable.buffer(cotangent),
+      change: executable.buffer(change),
+    });
+    const begin: StepCotangents = {
+      x: pair('xCotangent', 'dXCotangent'),
+      ...(timed ? {t: pair('tCotangent', 'dTCotangent'), h: pair('hCotangent', 'dHCotangent')} : {}),
+    };
     const [rhs, dZCotangent] = (['rhs', 'dZCotangent'] as const).map(find);
     const sources = parameterNames(context).map(name => ({
       cotangent: find(cotangentName(name)),
       change: find(secondOrderName(name)),
     }));
     const bound = (name: HessianProgram): (() => void) =>
-      jacobian === undefined ? () => undefined : executable.program(name);
+      executable.has(name) ? executable.program(name) : () => undefined;
     const [pushResidual, pullUnknown, sequentialUnknown] = (
       ['pushResidual', 'pullUnknown', 'sequentialUnknown'] as const
     ).map(bound);
     const [pullStep, sequentialStep] = (['pullStep', 'sequentialStep'] as const).map(name => executable.program(name));
-    const remainder = new TangentResidual(context, count, {dx: dxIn, dz}, directions);
-    this.pullRow = (record, k, dx, {cotangent, change}, z) => {
+    const moving = timed ? {dt: dtIn, dh: dhIn} : {};
+    const remainder = new TangentResidual(context, count, {dx: dxIn, ...moving, dz}, directions);
+    this.pull = (record, k, {dx, dt, dh}, {cotangent, change}, z, complete) => {
+      const changeUnknown = (): void => {
+        dNextCotangent?.set(change);
+        sequentialUnknown();
+        if (dZCotangent !== undefined) addTo(dZCotangent, z?.change);
+      };
       record.load(k, buffers);
       dxIn?.set(dx);
+      if (dt !== undefined) dtIn?.set(dt);
+      if (dh !== undefined) dhIn?.set(dh);
       nextCotangent?.set(cotangent);
-      dNextCotangent?.set(change);
       if (jacobian !== undefined) {
         jacobian.refresh();
         pushResidual();
@@ -112,38 +154,27 @@ export class SecondOrderPull {
         pullUnknown();
         if (zCotangent !== undefined) addTo(zCotangent, z?.cotangent);
         if (w !== undefined && zCotangent !== undefined) jacobian.solveManyTransposed(zCotangent, w, 1, record, k);
-        sequentialUnknown();
-        if (dZCotangent !== undefined) addTo(dZCotangent, z?.change);
-        if (dw !== undefined && dZCotangent !== undefined)
-          jacobian.solveManyTransposed(dZCotangent, dw, count, record, k);
       }
+      if (jacobian !== undefined || complete !== undefined) changeUnknown();
+      if (complete !== undefined && begin.h !== undefined) {
+        complete(begin.h.change, dZCotangent);
+        changeUnknown();
+      }
+      dNextCotangent?.set(change);
+      if (jacobian !== undefined && dw !== undefined && dZCotangent !== undefined)
+        jacobian.solveManyTransposed(dZCotangent, dw, count, record, k);
       pullStep();
       sequentialStep();
       sources.forEach((source, i) => {
         addTo(this.cotangents[i], source.cotangent);
         addTo(this.changes[i], source.change);
       });
-      return {cotangent: xCotangent, change: dXCotangent};
+      return begin;
     };
   }
 
-  /**
-   * The cotangent of the beginning of a recorded step, and its change, from those of its end; the executable's own
-   * buffers.
-   * @param z further cotangents of its unknown
-   */
-  pull(
-    record: StepRecord,
-    k: number,
-    dx: Float64Array,
-    x: SecondOrderCotangent,
-    z?: SecondOrderCotangent,
-  ): SecondOrderCotangent {
-    return this.pullRow(record, k, dx, x, z);
-  }
-
   /** The cotangents of the parameters and their changes, after the last step. */
-  finish(): {readonly cotangents: readonly Float64Array[]; readonly changes: readonly Float64Array[]} {
+  finish(): ParameterPair {
     const {context, directions, cotangents, changes} = this;
     return {
       changes: secondOrderThroughDerived(context, directions, cotangents, changes),
@@ -155,84 +186,54 @@ export class SecondOrderPull {
 /** The loss's own cotangent of a saved state, and its change. */
 export type SavedCotangent = (index: number) => SecondOrderCotangent;
 
-class SecondOrderSweep {
-  readonly pull: SecondOrderPull;
-  readonly x: SecondOrderCotangent;
-  private readonly dense?: SecondOrderDense;
-  private readonly cursor: SavedCursor;
-
-  constructor(
-    context: StepContext,
-    directions: Directions,
-    saved: SavedStates,
-    private readonly cotangent: SavedCotangent,
-  ) {
-    const {size} = context.traced.state;
-    this.pull = new SecondOrderPull(context, directions);
-    if (savesWithinSteps(saved)) this.dense = new SecondOrderDense(context, directions);
-    this.cursor = new SavedCursor(saved, true);
-    this.x = {cotangent: new Float64Array(size), change: new Float64Array(directions.count * size)};
-  }
-
-  /** Adds what was saved at the end of transition n. */
-  addEnd(n: number): void {
-    const {cursor} = this;
-    cursor.back(n);
-    for (let i = cursor.from; i < cursor.to; i++) if (cursor.theta(i) === 1) this.give(this.cotangent(i));
-  }
-
-  back(step: SecondOrderStep): void {
-    const {pull, x} = this;
-    const {n, record, from, to, tangent} = step;
-    this.addEnd(n);
-    const inside = this.inside(step);
-    for (let row = to - 1; row >= from; row--) {
-      const {cotangent, change} = pull.pull(record, row, tangent(row), x, inside?.z);
-      x.cotangent.set(cotangent);
-      x.change.set(change);
-    }
-    if (inside !== undefined) this.give(inside.x);
-  }
-
-  private give({cotangent, change}: SecondOrderCotangent): void {
-    addTo(this.x.cotangent, cotangent);
-    addTo(this.x.change, change);
-  }
-
-  /** States within a step, whose end gets its part; the others are returned. Such a step is one row. */
-  private inside({
-    record,
-    from,
-    tangent,
-    next,
-    dNext,
-  }: SecondOrderStep): {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined {
-    const {dense, cursor, pull} = this;
-    const within: number[] = [];
-    for (let i = cursor.from; i < cursor.to; i++) if (cursor.theta(i) !== 1) within.push(i);
-    if (dense === undefined || within.length === 0) return undefined;
-    dense.load({record, row: from, dx: tangent(from), next, dNext});
-    const zero = ({cotangent, change}: SecondOrderCotangent): SecondOrderCotangent => ({
-      cotangent: new Float64Array(cotangent.length),
-      change: new Float64Array(change.length),
-    });
-    let sum: {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined;
-    for (const index of within) {
-      const {next: end, z, x} = dense.pull(cursor.theta(index), this.cotangent(index), pull.cotangents, pull.changes);
-      this.give(end);
-      sum ??= {z: zero(z), x: zero(x)};
-      for (const name of ['z', 'x'] as const) {
-        addTo(sum[name].cotangent, name === 'z' ? z.cotangent : x.cotangent);
-        addTo(sum[name].change, name === 'z' ? z.change : x.change);
-      }
-    }
-    return sum;
-  }
+/** A saved state within a step, with its cotangent. */
+export interface InteriorPair extends SecondOrderCotangent {
+  readonly theta: number;
 }
+
+/** Goes back over one transition after another. */
+export interface SecondOrderTransitions {
+  /**
+   * The cotangent of the end of a transition becomes that of its beginning.
+   * @param within states saved inside it
+   */
+  pull(step: SecondOrderStep, x: SecondOrderCotangent, within: readonly InteriorPair[]): void;
+  /** What parameters have of transitions that are not steps like the others. */
+  finish?(): ParameterPair | undefined;
+}
+
+/** Cotangents of parameters and their changes. */
+export interface ParameterPair {
+  readonly cotangents: readonly Float64Array[];
+  readonly changes: readonly Float64Array[];
+}
+
+/** Steps of a grid. */
+const pullRows = (steps: SecondOrderPull): SecondOrderTransitions => ({
+  pull({record, from, to, tangent}, x) {
+    for (let row = to - 1; row >= from; row--) setPair(x, steps.pull(record, row, {dx: tangent(row)}, x).x);
+  },
+});
+
+export function setPair(to: SecondOrderCotangent, from: SecondOrderCotangent): void {
+  to.cotangent.set(from.cotangent);
+  to.change.set(from.change);
+}
+
+export function addPair(to: SecondOrderCotangent, from: SecondOrderCotangent, factor = 1): void {
+  addTo(to.cotangent, from.cotangent, factor);
+  addTo(to.change, from.change, factor);
+}
+
+export const zeroPair = (size: number, count: number): SecondOrderCotangent => ({
+  cotangent: new Float64Array(size),
+  change: new Float64Array(count * size),
+});
 
 /**
  * @param start the step that began the run
  * @param cotangent the loss's own, by saved state
+ * @param transitionsOf how transitions of a step history go back, whose times may move
  */
 export function sweepBackSecondOrder(
   context: StepContext,
@@ -241,27 +242,49 @@ export function sweepBackSecondOrder(
   backwards: SecondOrderBackwards,
   saved: SavedStates,
   cotangent: SavedCotangent,
+  transitionsOf?: (steps: SecondOrderPull) => SecondOrderTransitions,
 ): SecondOrder {
-  const {count, initial} = directions;
-  const sweep = new SecondOrderSweep(context, directions, saved, cotangent);
-  const recomputedSteps = backwards(step => sweep.back(step));
-  sweep.addEnd(-1);
-  const {cotangents: totals, changes} = sweep.pull.finish();
-  let began: SecondOrderCotangent = sweep.x;
+  const {count} = directions;
+  const steps = new SecondOrderPull(context, directions, transitionsOf !== undefined);
+  const transitions = (transitionsOf ?? pullRows)(steps);
+  const x = zeroPair(context.traced.state.size, count);
+  const cursor = new SavedCursor(saved, true);
+  /** Adds what is saved at the end of transition n, and returns what is saved inside it. */
+  const savedIn = (n: number): InteriorPair[] => {
+    const within: InteriorPair[] = [];
+    cursor.back(n);
+    for (let i = cursor.from; i < cursor.to; i++) {
+      const theta = cursor.theta(i);
+      if (theta === 1) addPair(x, cotangent(i));
+      else within.push({theta, ...cotangent(i)});
+    }
+    return within;
+  };
+  const recomputedSteps = backwards(step => transitions.pull(step, x, savedIn(step.n)));
+  savedIn(-1);
+  const {cotangents: totals, changes} = steps.finish();
+  const add = (own: ParameterPair): void => {
+    own.cotangents.forEach((one, i) => addTo(totals[i], one));
+    own.changes.forEach((one, i) => addTo(changes[i], one));
+  };
+  const more = transitions.finish?.();
+  if (more !== undefined) add(more);
+  let began = x;
   if (context.resumed !== true) {
     const first = new SecondOrderPull(startContext(context), directions);
-    began = first.pull(start, 0, initial, sweep.x);
-    const own = first.finish();
-    own.cotangents.forEach((cotangent, i) => addTo(totals[i], cotangent));
-    own.changes.forEach((change, i) => addTo(changes[i], change));
+    began = first.pull(start, 0, {dx: initialTangents(context, directions)}, x).x;
+    add(first.finish());
   }
   const given = context.initialValues.length;
   return {
-    gradient: {initial: began.cotangent.slice(), parameters: totals, recomputedSteps},
-    products: Array.from({length: count}, (_, d) => ({
-      initial: began.change.slice(d * given, (d + 1) * given),
-      parameters: changes.map(change => change.slice((d * change.length) / count, ((d + 1) * change.length) / count)),
-      recomputedSteps,
-    })),
+    gradient: {initial: began.cotangent.slice(0, given), parameters: totals, recomputedSteps},
+    products: Array.from({length: count}, (_, d) => {
+      const size = began.change.length / count;
+      return {
+        initial: began.change.slice(d * size, d * size + given),
+        parameters: changes.map(change => change.slice((d * change.length) / count, ((d + 1) * change.length) / count)),
+        recomputedSteps,
+      };
+    }),
   };
 }

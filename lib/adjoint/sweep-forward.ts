@@ -71,7 +71,8 @@ export function pushRows(context: StepContext, directions: Directions): Transiti
 export class SweepForward {
   /** One entry for each saved state. */
   readonly states: Float64Array[] = [];
-  private dx: Float64Array;
+  /** Those of the state after the last transition. */
+  tangents: Float64Array;
   private readonly cursor: SavedCursor;
   private readonly keep = (index: number, tangents: Float64Array): void => {
     this.states[index] = tangents.slice();
@@ -86,7 +87,7 @@ export class SweepForward {
     private readonly push: TransitionPush,
   ) {
     this.cursor = new SavedCursor(saved, false);
-    this.dx = startTangent(context, start, directions);
+    this.tangents = startTangent(context, start, directions);
     // The state that the run began with, where it is a saved one.
     this.cursor.forward(-1);
     this.keepEnd();
@@ -99,7 +100,7 @@ export class SweepForward {
     let within: Inside[] | undefined;
     for (let index = cursor.from; index < cursor.to; index++)
       if (cursor.theta(index) !== 1) (within ??= []).push({index, theta: cursor.theta(index)});
-    this.dx = push.push(n, record, from, to, end, this.dx, within ?? nothing, keep);
+    this.tangents = push.push(n, record, from, to, end, this.tangents, within ?? nothing, keep);
     this.keepEnd();
   };
 
@@ -121,7 +122,8 @@ export class SweepForward {
 
   private keepEnd(): void {
     const {cursor} = this;
-    for (let index = cursor.from; index < cursor.to; index++) if (cursor.theta(index) === 1) this.keep(index, this.dx);
+    for (let index = cursor.from; index < cursor.to; index++)
+      if (cursor.theta(index) === 1) this.keep(index, this.tangents);
   }
 }
 

@@ -129,6 +129,47 @@ export function crossingRate(
   return rate;
 }
 
+/** How a step's end, and an event's function there, depend on the step's length. */
+export interface EndByLength extends ByLength {
+  /** e_x at the end; the executable's own buffer. */
+  readonly slope: Float64Array;
+  /** The divisor of the derivatives of the event's time: e_x x⁺_h + e_t. */
+  readonly rate: number;
+}
+
+/** Steps that end at events. */
+export class EventEnds {
+  private readonly byLength: (record: StepRecord, k: number) => ByLength;
+
+  /** @param executable the context's historyAdjoint, loaded with parameters */
+  constructor(
+    private readonly context: StepContext,
+    private readonly executable: StepExecutable<HistoryAdjointProgram>,
+    private readonly history: StepHistory,
+  ) {
+    this.byLength = lengthDerivative(context, executable);
+  }
+
+  /**
+   * Row k of a record, transition n, which ends at an event's time; `pullEvents` has been run for that event.
+   * @throws as `crossingRate`
+   */
+  at(record: StepRecord, k: number, n: number, moment: number, end: Float64Array): EndByLength {
+    const {context, executable, history} = this;
+    const byLength = this.byLength(record, k);
+    const event = history.eventTimes[moment];
+    const t = history.t[n] + history.h[n];
+    const cotangent = executable.buffer('eCotangent').fill(0);
+    cotangent[event] = 1;
+    executable.optionalBuffer('x')?.set(end);
+    executable.optionalBuffer('t')?.fill(t);
+    executable.run('pullEvents');
+    const slope = executable.buffer('eXCotangent');
+    const rate = dot(slope, byLength.dNext) + executable.buffer('eTCotangent')[0];
+    return {...byLength, slope, rate: crossingRate(context, rate, history.grazingThresholds[moment], t, event)};
+  }
+}
+
 export class TimedPull implements TransitionPull {
   readonly executable: StepExecutable<HistoryAdjointProgram>;
   readonly xCotangent: Float64Array;
@@ -141,7 +182,7 @@ export class TimedPull implements TransitionPull {
   /** For transitions that are pulled back by themselves, if any. */
   private step: TimedStep | undefined;
   private pullWithin: PullDense | undefined;
-  private byLength: ((record: StepRecord, k: number) => ByLength) | undefined;
+  private ends: EventEnds | undefined;
   private readonly end: Float64Array;
   private readonly eventCotangent?: Float64Array;
   private restarting: {readonly step: TimedStep; readonly cotangents: ParameterCotangents} | undefined;
@@ -243,31 +284,14 @@ export class TimedPull implements TransitionPull {
     moment: number,
     between: DenseCotangents | undefined,
   ): void {
-    const {executable, eventCotangent, xCotangent, history, momentCotangents} = this;
-    if (eventCotangent === undefined) return;
-    this.byLength ??= lengthDerivative(this.context, executable);
-    const {dNext, dInside, dz} = this.byLength(record, k);
+    const {xCotangent, momentCotangents} = this;
+    this.ends ??= new EventEnds(this.context, this.executable, this.history);
+    const {dNext, dInside, dz, slope, rate} = this.ends.at(record, k, n, moment, this.end);
     let timeCotangent = momentCotangents[moment] + dot(xCotangent, dNext) + (between?.hCotangent ?? 0);
     if (between?.zCotangent !== undefined && dz !== undefined) timeCotangent += dot(between.zCotangent, dz);
     if (between?.insideCotangent !== undefined && dInside !== undefined)
       timeCotangent += dot(between.insideCotangent, dInside);
-    const event = history.eventTimes[moment];
-    const at = history.t[n] + history.h[n];
-    eventCotangent.fill(0);
-    eventCotangent[event] = 1;
-    executable.optionalBuffer('x')?.set(this.end);
-    executable.optionalBuffer('t')?.fill(at);
-    executable.run('pullEvents');
-    const slope = executable.buffer('eXCotangent');
-    const mu =
-      timeCotangent
-      / crossingRate(
-        this.context,
-        dot(slope, dNext) + executable.buffer('eTCotangent')[0],
-        history.grazingThresholds[moment],
-        at,
-        event,
-      );
+    const mu = timeCotangent / rate;
     addTo(xCotangent, slope, -mu);
     this.cotangents.add('pullEvents', -mu);
   }

@@ -12,11 +12,9 @@ import {jumpOf} from '../step/traced-step.js';
 import {loadParameters, startContext} from '../step/context.js';
 import type {StepHistory, InteriorEvent, Restart} from './step-history.js';
 import type {Inside, Sensitivities, TransitionPush} from './sweep-forward.js';
-import {eventAtStart, historyAdjoint, historyForward, crossingRate, prepareDense} from './timed-pull.js';
+import {crossingRate, EventEnds, eventAtStart, historyAdjoint, historyForward, prepareDense} from './timed-pull.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
-import type {ByLength} from './timed-step.js';
-import {lengthDerivative} from './timed-step.js';
 import type {Directions} from './directions.js';
 import {heldTangents, StepTangents} from './step-tangents.js';
 
@@ -26,10 +24,11 @@ export class TimedPush implements TransitionPush {
   /** Tangents of the times of events that no step was cut short for, [count]. */
   private readonly noted = new Map<number, Float64Array>();
   private step: StepTangents;
-  private readonly byLength: (record: StepRecord, k: number) => ByLength;
+  private readonly ends: EventEnds;
   private readonly end: Float64Array;
   private restarting: StepTangents | undefined;
   private readonly size: number;
+  private readonly still: Float64Array;
 
   constructor(
     private readonly context: StepContext,
@@ -40,8 +39,9 @@ export class TimedPush implements TransitionPush {
     this.step = new StepTangents(context, directions);
     const forLengths = historyAdjoint(context);
     loadParameters(forLengths, context);
-    this.byLength = lengthDerivative(context, forLengths);
+    this.ends = new EventEnds(context, forLengths, history);
     this.size = context.traced.state.size;
+    this.still = new Float64Array(directions.count);
     this.end = new Float64Array(this.size);
   }
 
@@ -58,6 +58,11 @@ export class TimedPush implements TransitionPush {
     this.end.set(end);
     const jump = this.history.jumps.get(n);
     return jump === undefined ? this.pushStep(record, k, n, dx, within, keep) : this.pushJump(record, k, n, jump, dx);
+  }
+
+  /** The tangents of the time of an event that was noted within a step, by its number among those that happened. */
+  notedTime(happened: number): Float64Array {
+    return this.noted.get(happened) ?? this.still;
   }
 
   /** Tangents of the user's times. */
@@ -77,7 +82,9 @@ export class TimedPush implements TransitionPush {
     };
   }
 
-  private moment(moment: number): Float64Array {
+  /** The tangents of an event's time, [count]; zero of a constant. */
+  moment(moment: number | undefined): Float64Array {
+    if (moment === undefined) return this.still;
     const known = this.moments.get(moment) ?? new Float64Array(this.directions.count);
     this.moments.set(moment, known);
     return known;
@@ -94,11 +101,11 @@ export class TimedPush implements TransitionPush {
     const {
       history,
       step,
-      directions: {count, t0},
+      directions: {t0},
     } = this;
     const from = history.startsAtEvent.get(n);
     const to = history.endsAtEvent.get(n);
-    const dt = from !== undefined ? this.moment(from) : ((n === 0 ? t0 : undefined) ?? new Float64Array(count));
+    const dt = (n === 0 && from === undefined ? t0 : undefined) ?? this.moment(from);
     // The end is held: the length gives what the start's time takes.
     const dh = dt.map(value => -value);
     const dNext = step.push(record, k, dx, dt, dh).slice();
@@ -130,7 +137,8 @@ export class TimedPush implements TransitionPush {
       directions: {count},
     } = this;
     const event = history.eventTimes[moment];
-    const byLength = this.byLength(record, k);
+    const byLength = this.ends.at(record, k, n, moment, this.end);
+    const {rate} = byLength;
     const at = history.t[n] + history.h[n];
     step.set('x', this.end);
     step.set('t', Float64Array.of(at));
@@ -139,13 +147,6 @@ export class TimedPush implements TransitionPush {
     step.executable.run('pushEvents');
     const de = step.executable.buffer('de');
     const width = de.length / count;
-    const rate = crossingRate(
-      this.context,
-      this.eventRate(event, byLength.dNext, at),
-      history.grazingThresholds[moment],
-      at,
-      event,
-    );
     const dtau = this.moment(moment);
     for (let d = 0; d < count; d++) {
       dtau[d] = -de[d * width + event] / rate;
@@ -157,21 +158,6 @@ export class TimedPush implements TransitionPush {
       const n = byLength.dz.length;
       for (let i = 0; i < n; i++) dz[d * n + i] += byLength.dz[i] * dtau[d];
     }
-  }
-
-  /** e_x ẋ + e_t for ẋ the derivative of the step's end by its length. */
-  private eventRate(event: number, dNext: Float64Array, at: number): number {
-    const pull = historyAdjoint(this.context);
-    pull.optionalBuffer('x')?.set(this.end);
-    pull.optionalBuffer('t')?.fill(at);
-    const cotangent = pull.buffer('eCotangent');
-    cotangent.fill(0);
-    cotangent[event] = 1;
-    pull.run('pullEvents');
-    const slope = pull.buffer('eXCotangent');
-    let rate = pull.buffer('eTCotangent')[0];
-    for (let i = 0; i < slope.length; i++) rate += slope[i] * dNext[i];
-    return rate;
   }
 
   private pushWithin(

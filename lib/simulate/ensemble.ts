@@ -213,13 +213,13 @@ export class Ensemble {
     }
   }
 
-  private pullHere(i: number, {series, happened, asked}: SeriesCotangents): Gradient {
+  private pullHere(i: number, cotangents: SeriesCotangents): Gradient {
     const prepared = this.members[i];
     try {
       const {run: path} = this.done[i] as Done;
       // Where the thread that had it has gone, the path is gone too: the same one is found again.
       const kept = path.tape === undefined ? prepared.adjoint.run(prepared) : path;
-      return pullSeries(prepared, kept, series, happened, asked);
+      return pullSeries(prepared, kept, cotangents);
     } catch (error) {
       throw this.named(error, i);
     }

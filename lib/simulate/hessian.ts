@@ -10,14 +10,19 @@ import type {SavedStates} from '../adjoint/step-history.js';
 import type {SecondOrder} from '../adjoint/hessian.js';
 import type {SecondOrderCotangent} from '../adjoint/directions.js';
 import {sweepBackSecondOrder} from '../adjoint/hessian.js';
+import {byDirection} from '../adjoint/sweep-forward.js';
+import {TimedSecondOrder} from '../adjoint/timed-hessian.js';
+import {noCounts} from '../integrate/counters.js';
+import {restart} from '../integrate/history/integrator.js';
+import {toUserTimes} from '../step/time-direction.js';
 import {gradientNotFinite, notFinitePart} from '../adjoint/not-finite.js';
 import type {Directions} from '../adjoint/directions.js';
 import {OptionError} from '../errors.js';
 import {finish} from './finish.js';
-import type {LossAt, SeriesLoss} from './loss.js';
+import type {LossArguments, LossAt, SeriesLoss} from './loss.js';
 import {requireLoss, TracedLoss} from './loss.js';
 import type {AnySystem, Cotangent, NamedValues, Pullback, SavedTangent, Tangent} from './kinds.js';
-import {namedGradient, packCotangent, packDirections} from './named.js';
+import {namedGradient, packDirections, runCotangents} from './named.js';
 import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
@@ -60,17 +65,12 @@ export interface Hvp<S extends AnySystem = System, G = Pullback<S>, T = Trajecto
 }
 
 /** @throws OptionError 'bad-adjoint' or 'bad-loss' where this run has no product with a Hessian */
-function check({options: {adjoint, events}, traced}: PreparedRun, loss: unknown, directions: readonly Tangent[]): void {
+function check({options: {adjoint}, traced}: PreparedRun, loss: unknown, directions: readonly Tangent[]): void {
   requireLoss(loss);
   if (adjoint.secondOrder === undefined)
     throw new OptionError(
       'bad-adjoint',
       'hvp uses the implicit adjoint: omit adjoint, or use implicitAdjoint({memory}).',
-    );
-  if (events.length > 0)
-    throw new OptionError(
-      'bad-hvp',
-      'hvp does not support events: remove them, or take differences of the gradients of simulate.vjp.',
     );
   if (traced.functions.observed !== undefined)
     throw new OptionError(
@@ -84,28 +84,27 @@ function check({options: {adjoint, events}, traced}: PreparedRun, loss: unknown,
 
 export function hvpsOn(base: PreparedRun, loss: SeriesLoss | CotangentLoss, along: readonly Tangent[]): Hvps {
   check(base, loss, along);
-  const path = base.options.plan === undefined ? gridOf(base) : historyOf(base);
-  const traced = typeof loss === 'function' ? new TracedLoss(base, loss, path.saved.after.length) : undefined;
-  const {options, h0} = path;
-  const prepared = {...(traced === undefined ? base : withParameters(base, traced)), options, h0};
+  const found = base.options.plan === undefined ? undefined : historyOf(base);
+  const saved = found?.history.saved ?? {after: base.options.saved};
+  const traced =
+    typeof loss === 'function'
+      ? new TracedLoss(base, loss, saved.after.length, found?.run.events?.length ?? 0)
+      : undefined;
+  const prepared = traced === undefined ? base : withParameters(base, traced);
   const directions = packDirections(prepared, along);
-  let checkpointer: SecondOrderCheckpointer | undefined;
   const memory = base.options.adjoint.secondOrder?.memory ?? Infinity;
-  const done = run(prepared, {
-    begin: (context, start) =>
-      (checkpointer = new SecondOrderCheckpointer(context, start, path.saved, directions, memory)),
-  });
-  if (done.error !== undefined) throw done.error;
-  if (checkpointer === undefined) throw new Error('a run has its companion');
-  const shown = path.run ?? done;
-  const trajectory = finish(base, shown, false);
+  const {done, checkpointer} =
+    found === undefined
+      ? alongGrid(prepared, saved, directions, memory)
+      : alongHistory(prepared, found, directions, memory);
+  const trajectory = finish(base, done, false);
   try {
     const at =
       typeof loss === 'function'
-        ? traced?.at(shown.states, shown.times, prepared.parameterValues, directions.count)
-        : lossBy(loss, prepared, trajectory, shown);
+        ? traced?.at(argumentsOf(done), prepared.parameterValues, directions.count)
+        : lossBy(loss, prepared, trajectory, done);
     if (at === undefined) throw new Error('a loss is a function or gives cotangents');
-    const {gradient, products} = goBack(prepared, done, checkpointer, path.saved, at, directions);
+    const {gradient, products} = goBack(prepared, done, checkpointer, found?.history, at, directions);
     return {
       trajectory,
       value: at.value ?? NaN,
@@ -118,28 +117,32 @@ export function hvpsOn(base: PreparedRun, loss: SeriesLoss | CotangentLoss, alon
   }
 }
 
-/** The steps that are to be differentiated: a grid, and what of it is saved. */
-interface Differentiated {
-  readonly options: PreparedRun['options'];
-  /** Length of the step that the start was made for. */
-  readonly h0: number;
-  readonly saved: SavedStates;
-  /** The run that found them, where they were not known before. */
-  readonly run?: Run;
+/** A run, and what a product with the Hessian keeps of it. */
+interface KeptRun {
+  readonly done: Run;
+  readonly checkpointer: SecondOrderCheckpointer;
 }
 
-function gridOf({options, h0}: PreparedRun): Differentiated {
-  return {options, h0, saved: {after: options.saved}};
+/** A run along its grid, with its tangents. */
+function alongGrid(prepared: PreparedRun, saved: SavedStates, directions: Directions, memory: number): KeptRun {
+  let checkpointer: SecondOrderCheckpointer | undefined;
+  const done = run(prepared, {
+    begin: (context, start) => (checkpointer = new SecondOrderCheckpointer(context, start, saved, directions, memory)),
+  });
+  if (done.error !== undefined) throw done.error;
+  if (checkpointer === undefined) throw new Error('a run has its companion');
+  return {done, checkpointer};
 }
 
-/**
- * The step history of a run, which is then taken again as a grid: the lengths of its steps count as given, as in its
- * gradient.
- */
-function historyOf(prepared: PreparedRun): Differentiated {
-  const {options} = prepared;
+/** A run and its step history. */
+interface FoundHistory {
+  readonly run: Run;
+  readonly history: StepHistory;
+}
+
+/** The step history of a run: what it passes is taken again with its tangents, when it is known how much there is. */
+function historyOf(prepared: PreparedRun): FoundHistory {
   let history = new StepHistory();
-  // The step history alone is of interest, not the states that it passes.
   const found = run(prepared, {
     begin: (_context, _start, _saved, its = history) => {
       history = its;
@@ -147,33 +150,23 @@ function historyOf(prepared: PreparedRun): Differentiated {
     },
   });
   if (found.error !== undefined) throw found.error;
-  if (prepared.traced.switches !== undefined)
-    throw new OptionError(
-      'bad-hvp',
-      `hvp does not support switches, such as '${prepared.traced.switches[0].name}': take differences of the gradients `
-        + "of simulate.vjp, or switches: 'ignore'.",
-    );
-  if (history.jumps.size > 0)
-    throw new OptionError(
-      'bad-hvp',
-      'hvp: an input jumps, and hvp does not support a scheme that makes anew there what it carries from step to '
-        + 'step: choose one that carries nothing, such as rk4() or kvaerno5(), '
-        + 'or take differences of the gradients of simulate.vjp.',
-    );
-  const {grid} = options;
-  const steps = {
-    ...grid,
-    steps: history.count,
-    time: (n: number) => (n < history.count ? history.t[n] : (found.resumeState?.t ?? NaN)),
-    length: (n: number) => history.h[n],
-  };
-  return {
-    run: found,
-    // A first step that was refused left a start for a shorter one.
-    h0: found.start.count > 0 ? found.start.length(0) : prepared.h0,
-    saved: history.saved,
-    options: {...options, grid: steps, plan: undefined, saved: new Float64Array(0), onProgress: undefined},
-  };
+  return {run: found, history};
+}
+
+function alongHistory(
+  prepared: PreparedRun,
+  {run: done, history}: FoundHistory,
+  directions: Directions,
+  memory: number,
+): KeptRun {
+  const {redundancy, pivotStates, start} = done;
+  // A first step that was refused left a start for a shorter one.
+  const h0 = start.count > 0 ? start.length(0) : prepared.h0;
+  const context = {...prepared, redundancy, h0, options: {...prepared.options, onProgress: undefined}};
+  prepared.compiled.matrices.restorePivots(pivotStates);
+  const checkpointer = new SecondOrderCheckpointer(context, start, history.saved, directions, memory, history);
+  checkpointer.takeAll();
+  return {done, checkpointer};
 }
 
 /** With what the loss alone captures among the parameters. */
@@ -183,55 +176,85 @@ function withParameters(prepared: PreparedRun, {parameters}: TracedLoss): Prepar
   return {...prepared, traced: {...prepared.traced, parameters}, parameterValues: values};
 }
 
-function lossBy(loss: CotangentLoss, prepared: PreparedRun, trajectory: AnyTrajectory, {times}: Run): LossAt {
+const argumentsOf = ({states, times, events = []}: Run): LossArguments => ({
+  matrix: states,
+  times,
+  happened: Float64Array.from(events, ({t}) => t),
+});
+
+function lossBy(loss: CotangentLoss, prepared: PreparedRun, trajectory: AnyTrajectory, done: Run): LossAt {
   const {blocks, width} = seriesOf(prepared);
+  const {times, events = []} = done;
   const none = prepared.parameterValues.map(() => undefined);
-  const named = (matrix: Float64Array): NamedValues =>
-    Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)]));
+  const named = ({matrix, happened}: LossArguments): NamedValues => ({
+    ...Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])),
+    ...(prepared.options.events.length > 0 ? {events: happened} : {}),
+  });
+  const packed = (cotangent: Cotangent): LossArguments => {
+    const {series, happened = new Float64Array(events.length)} = runCotangents(prepared, done, cotangent);
+    return {matrix: series, times: new Float64Array(times.length), happened};
+  };
   return {
     value: loss.value?.(trajectory),
-    cotangents: packCotangent(prepared, loss.cotangent(trajectory), times.length),
+    cotangents: packed(loss.cotangent(trajectory)),
     parameters: none,
-    along: matrices => ({
-      cotangents: matrices.map(matrix =>
-        loss.tangent === undefined
-          ? new Float64Array(matrix.length)
-          : packCotangent(prepared, loss.tangent(named(matrix), trajectory), times.length),
-      ),
+    along: tangents => ({
+      cotangents: tangents.map(tangent => packed(loss.tangent?.(named(tangent), trajectory) ?? {})),
       parameters: none,
     }),
   };
 }
 
-/** Tangents of the saved states by direction, [saved, state] each. */
-function byDirection({saved}: SecondOrderCheckpointer, count: number): Float64Array[] {
-  return Array.from({length: count}, (_, d) => {
-    const size = saved.length === 0 ? 0 : saved[0].length / count;
-    const matrix = new Float64Array(saved.length * size);
-    saved.forEach((tangents, i) => matrix.set(tangents.subarray(d * size, (d + 1) * size), i * size));
-    return matrix;
-  });
+/** Row i of each matrix, as a cotangent and its change along directions. */
+function pairAt(
+  cotangents: Float64Array,
+  changes: readonly Float64Array[],
+  i: number,
+  size: number,
+): SecondOrderCotangent {
+  const row = (matrix: Float64Array): Float64Array => matrix.subarray(i * size, (i + 1) * size);
+  const change = new Float64Array(changes.length * size);
+  changes.forEach((matrix, d) => change.set(row(matrix), d * size));
+  return {cotangent: row(cotangents), change};
 }
 
 function goBack(
   base: PreparedRun,
   done: Run,
   checkpointer: SecondOrderCheckpointer,
-  saved: SavedStates,
+  history: StepHistory | undefined,
   at: LossAt,
   directions: Directions,
 ): SecondOrder {
   const prepared = {...base, redundancy: done.redundancy};
   const {count} = directions;
-  const {size} = prepared.traced.state;
-  const changes = at.along(byDirection(checkpointer, count), directions);
-  const cotangent = (index: number): SecondOrderCotangent => {
-    const row = (matrix: Float64Array): Float64Array => matrix.subarray(index * size, (index + 1) * size);
-    const change = new Float64Array(count * size);
-    changes.cotangents.forEach((cotangents, d) => change.set(row(cotangents), d * size));
-    return {cotangent: row(at.cotangents), change};
+  const {traced} = prepared;
+  const tangents = byDirection(checkpointer.finished());
+  const part = (all: Float64Array, d: number): Float64Array =>
+    all.subarray((d * all.length) / count, ((d + 1) * all.length) / count);
+  const changes = at.along(
+    Array.from({length: count}, (_, d) => ({
+      matrix: part(tangents.states, d),
+      times: part(tangents.times, d),
+      happened: part(tangents.happened, d),
+    })),
+    directions,
+  );
+  const saved = history?.saved ?? {after: prepared.options.saved};
+  const cotangent = (index: number): SecondOrderCotangent =>
+    pairAt(
+      at.cotangents.matrix,
+      changes.cotangents.map(({matrix}) => matrix),
+      index,
+      traced.state.size,
+    );
+  /** Cotangents of times, by the clock of the loops. */
+  const timePairs = (name: 'times' | 'happened'): SecondOrderCotangent[] => {
+    const along = changes.cotangents.map(one => toUserTimes(traced, one[name]));
+    return Array.from(at.cotangents[name], (_, i) => pairAt(toUserTimes(traced, at.cotangents[name]), along, i, 1));
   };
   prepared.compiled.matrices.restorePivots(done.pivotStates);
+  const {timed} = checkpointer;
   const {gradient, products} = sweepBackSecondOrder(
     prepared,
     done.start,
@@ -239,6 +262,13 @@ function goBack(
     checkpointer.backwards(prepared),
     saved,
     cotangent,
+    history === undefined || timed === undefined
+      ? undefined
+      : steps =>
+          new TimedSecondOrder(prepared, history, restart(prepared, noCounts()), directions, steps, timed, {
+            saved: timePairs('times'),
+            happened: timePairs('happened'),
+          }),
   );
   const found = {
     gradient: plus(gradient, at.parameters, 0, 1),

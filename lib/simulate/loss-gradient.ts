@@ -11,6 +11,7 @@ import type {Block} from '../step/layout.js';
 import type {Leaf} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import type {LossArgument} from './objective-kinds.js';
+import type {SeriesCotangents} from './series.js';
 import {copyColumn, seriesOf, setColumn} from './series.js';
 import type {SourceCotangents, TracedFunction} from './traced-function.js';
 
@@ -42,7 +43,7 @@ export interface LossSeries extends Pick<Run, 'times' | 'events'> {
 /**
  * The loss, its sources being loaded, with the cotangent of the start.
  * @param sums the cotangents of parameters and variables are added to these
- * @param pullRun pulls the cotangents of the series, and of the times of events, back to the start
+ * @param pullRun pulls the cotangents of the series, and of times, back to the start
  * @throws GradientError 'loss-not-finite'
  */
 export function differentiateLoss(
@@ -51,7 +52,7 @@ export function differentiateLoss(
   encoder: TracedFunction<'given'> | undefined,
   series: LossSeries,
   sums: SourceCotangents,
-  pullRun: (happened: Float64Array | undefined) => Float64Array,
+  pullRun: (times: Pick<SeriesCotangents, 'times' | 'happened'>) => Float64Array,
 ): {readonly value: number; readonly initial: Float64Array} {
   const {executable} = loss;
   loadSeries(loss, prepared, series);
@@ -59,7 +60,7 @@ export function differentiateLoss(
   const value = executable.buffer('loss')[0];
   requireFiniteLoss(value);
   setSeriesCotangents(loss, prepared, series.cotangents);
-  const initial = pullRun(happenedCotangents(loss, prepared));
+  const initial = pullRun(timeCotangents(loss, prepared));
   loss.addTo(sums);
   if (encoder !== undefined) {
     encoder.executable.optionalBuffer('givenCotangent')?.set(initial);
@@ -111,13 +112,17 @@ export function setSeriesCotangents(
   });
 }
 
-/** Cotangents of event times, if the run has events. */
-export function happenedCotangents(
+/** Cotangents of the times of saved states and of events, if the run has events or switches, which move them. */
+export function timeCotangents(
   loss: TracedFunction<LossArgument>,
   prepared: PreparedRun,
-): Float64Array | undefined {
+): Pick<SeriesCotangents, 'times' | 'happened'> {
   const {blocks} = seriesOf(prepared);
-  return prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
+  const hasEvents = prepared.options.events.length > 0;
+  return {
+    times: hasEvents || prepared.traced.switches !== undefined ? loss.cotangentOf(0)?.slice() : undefined,
+    happened: hasEvents ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined,
+  };
 }
 
 export function requireFiniteLoss(value: number): void {

@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Directions} from '../adjoint/directions.js';
 import {engineKey, type Engine, type Executable} from '../engine/engine.js';
-import {OptionError, ShapeError} from '../errors.js';
+import {EventError, OptionError, ShapeError} from '../errors.js';
 import {callable, refuseUnknownOptions, shown} from '../checks.js';
 import {full, input} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
@@ -32,24 +32,34 @@ export interface OwnSeries<P = Params> {
   readonly y: tf.Tensor;
   readonly a: tf.Tensor;
   readonly lambda: tf.Tensor;
+  /**
+   * Times of the events that happened, if the run has events; reading one that did not happen throws an `EventError`.
+   */
+  readonly events: tf.Tensor;
   readonly params: P;
 }
 
 /** A scalar function of the saved series; it is traced, and may use params and captured variables. */
 export type SeriesLoss<P = Params, Z extends string = never> = Bivariant<SavedSeries<P, Z>, tf.Tensor>;
 
+/** What a loss is a function of: the saved matrix [saved, width], its times, and the times of events that happened. */
+export interface LossArguments {
+  readonly matrix: Float64Array;
+  readonly times: Float64Array;
+  readonly happened: Float64Array;
+}
+
 /** A loss at a run, and what it gives beside the run's own derivatives. */
 export interface LossAt {
   readonly value?: number;
-  /** Cotangent of the saved matrix [saved, width]. */
-  readonly cotangents: Float64Array;
+  readonly cotangents: LossArguments;
   /** By parameter, where the loss depends on it by itself. */
   readonly parameters: readonly (Float64Array | undefined)[];
-  /** How these change along tangents of the matrix, one for each direction. */
+  /** How these change along tangents of the arguments, one for each direction. */
   along(
-    matrices: readonly Float64Array[],
+    tangents: readonly LossArguments[],
     directions: Directions,
-  ): {readonly cotangents: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
+  ): {readonly cotangents: readonly LossArguments[]; readonly parameters: readonly (Float64Array | undefined)[]};
 }
 
 /** value: the series → loss and its cotangents; secondOrder: and directions → how the cotangents change. */
@@ -65,21 +75,30 @@ export class TracedLoss {
   private readonly blocks: ReturnType<typeof seriesOf>['blocks'];
   private readonly width: number;
   private readonly value: Node;
+  /** Times, the series, and the times of events where there may be any. */
   private readonly series: readonly Node<'input'>[];
   private readonly sources: readonly Node[];
-  private readonly t: Node<'input'>;
   private readonly engine: Engine;
   private readonly key: Key;
 
-  /** @throws TraceError; ShapeError 'loss-shape' where the loss is no scalar */
+  /**
+   * @param happened how many events did
+   * @throws TraceError; ShapeError 'loss-shape' where the loss is no scalar; EventError 'too-few-events'
+   */
   constructor(
     prepared: PreparedRun,
     loss: SeriesLoss,
     private readonly saved: number,
+    happened: number,
   ) {
     const {leaves, traced, engine} = prepared;
     const {blocks, width} = seriesOf(prepared);
-    const names = blocks.map(({name}) => name);
+    const hasEvents = prepared.options.events.length > 0;
+    const series = [
+      {name: 't', shape: [saved]},
+      ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})),
+      ...(hasEvents ? [{name: 'events', shape: [happened]}] : []),
+    ];
     const {graph, captured} = trace(
       at =>
         within('loss', () => {
@@ -87,18 +106,13 @@ export class TracedLoss {
             leaves,
             leaves.map((_, i) => at[`p.${i}`]),
           );
-          const series = Object.fromEntries(['t', ...names].map(name => [name, at[name]]));
-          return {value: scalarLoss(immediate(loss({...series, params} as unknown as SavedSeries)))};
+          const own = Object.fromEntries(series.map(({name}) => [name, at[name]]));
+          return {value: scalarLoss(ofEvents(loss, {...own, params} as unknown as SavedSeries, prepared, happened))};
         }),
-      [
-        {name: 't', shape: [saved]},
-        ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})),
-        ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape})),
-      ],
+      [...series, ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape}))],
     );
-    [this.t] = graph.inputs;
-    this.series = graph.inputs.slice(1, 1 + blocks.length);
-    this.sources = graph.inputs.slice(1 + blocks.length);
+    this.series = graph.inputs.slice(0, series.length);
+    this.sources = graph.inputs.slice(series.length);
     const own = captured.filter(({tensor}) => !traced.parameters.some(parameter => parameter.tensor === tensor));
     this.parameters = [
       ...traced.parameters,
@@ -145,48 +159,97 @@ export class TracedLoss {
   }
 
   /** @param values of all parameters */
-  at(matrix: Float64Array, times: Float64Array, values: readonly Float64Array[], count: number): LossAt {
-    const {t, series, sources, blocks, width, places, saved, parameters} = this;
+  at(series: LossArguments, values: readonly Float64Array[], count: number): LossAt {
+    const {sources, places, parameters} = this;
+    const own = this.series.length;
     const executable = this.executable(count);
     const set = (name: string, numbers: Float64Array): void => void executable.optionalBuffer(name)?.set(numbers);
-    set(t.attributes.name, times);
-    blocks.forEach((block, i) => set(series[i].attributes.name, column(matrix, width, block)));
+    this.columns(series).forEach((values, i) => set(this.series[i].attributes.name, values));
     places.forEach((p, i) => set((sources[i] as Node<'input'>).attributes.name, values[p]));
     executable.run('value');
     const gathered = (
       name: string,
       rows: number,
-    ): {cotangents: Float64Array[]; parameters: (Float64Array | undefined)[]} => {
+    ): {cotangents: LossArguments[]; parameters: (Float64Array | undefined)[]} => {
       const part = (i: number, d: number): Float64Array => {
         const whole = executable.buffer(`${name}.${i}`);
         return whole.slice((d * whole.length) / rows, ((d + 1) * whole.length) / rows);
       };
-      const cotangents = Array.from({length: rows}, (_, d) => {
-        const cotangent = new Float64Array(saved * width);
-        blocks.forEach((block, i) => setColumn(cotangent, width, block, part(i, d)));
-        return cotangent;
-      });
-      const own = new Array<Float64Array | undefined>(parameters.length).fill(undefined);
-      places.forEach((p, i) => (own[p] = executable.buffer(`${name}.${blocks.length + i}`).slice()));
-      return {cotangents, parameters: own};
+      const byParameter = new Array<Float64Array | undefined>(parameters.length).fill(undefined);
+      places.forEach((p, i) => (byParameter[p] = executable.buffer(`${name}.${own + i}`).slice()));
+      return {
+        cotangents: Array.from({length: rows}, (_, d) => this.joined(i => part(i, d))),
+        parameters: byParameter,
+      };
     };
     const {
       cotangents: [cotangents],
-      parameters: own,
+      parameters: byParameter,
     } = gathered('cotangent', 1);
     return {
       value: executable.buffer('loss')[0],
       cotangents,
-      parameters: own,
-      along(matrices, directions) {
-        const stacked = (parts: readonly Float64Array[]): Float64Array =>
-          Float64Array.from(parts.flatMap(one => [...one]));
-        blocks.forEach((block, i) => set(`d.${i}`, stacked(matrices.map(one => column(one, width, block)))));
-        places.forEach((p, i) => set(`d.${blocks.length + i}`, directions.parameters[p]));
+      parameters: byParameter,
+      along: (tangents, directions) => {
+        const columns = tangents.map(one => this.columns(one));
+        for (let i = 0; i < own; i++) set(`d.${i}`, Float64Array.from(columns.flatMap(one => [...one[i]])));
+        places.forEach((p, i) => set(`d.${own + i}`, directions.parameters[p]));
         executable.run('secondOrder');
         return gathered('change', count);
       },
     };
+  }
+
+  /** Times, series, and times of events, each by itself. */
+  private columns({matrix, times, happened}: LossArguments): Float64Array[] {
+    const {blocks, width} = this;
+    return [times, ...blocks.map(block => column(matrix, width, block)), happened].slice(0, this.series.length);
+  }
+
+  /** The inverse of `columns`. */
+  private joined(part: (i: number) => Float64Array): LossArguments {
+    const {blocks, width, saved, series} = this;
+    const matrix = new Float64Array(saved * width);
+    blocks.forEach((block, i) => setColumn(matrix, width, block, part(1 + i)));
+    const hasEvents = series.length > 1 + blocks.length;
+    return {matrix, times: part(0), happened: hasEvents ? part(1 + blocks.length) : new Float64Array(0)};
+  }
+}
+
+/**
+ * A loss, which may read the times of events.
+ * @throws EventError 'too-few-events' where it reads `events` and fails for want of one; what else fails while none
+ *   happened is told with it
+ */
+export function ofEvents<A extends SavedSeries>(
+  loss: (at: A) => tf.Tensor,
+  at: A,
+  {options: {events}}: PreparedRun,
+  happened: number,
+): tf.Tensor {
+  if (events.length === 0) return immediate(loss(at));
+  let read = false;
+  const watched = Object.defineProperty({...at}, 'events', {
+    enumerable: true,
+    get: () => {
+      read = true;
+      return at.events;
+    },
+  });
+  try {
+    return immediate(loss(watched));
+  } catch (error) {
+    const outside = error instanceof ShapeError && error.code === 'index-out-of-range';
+    if (!read || (outside ? error.data.size !== happened : happened > 0)) throw error;
+    const none = happened === 0 ? 'no event happened' : `only ${happened} event${happened === 1 ? '' : 's'} happened`;
+    const watchedFor = events.map(({name}, i) => name ?? `events[${i}]`).join(', ');
+    throw new EventError(
+      'too-few-events',
+      `The loss reads \`events\`, the times of what happened, and ${none} in this run, of ${watchedFor}: `
+        + `${(error as Error).message} Make the run longer, check \`when\` and \`direction\` of the event, or `
+        + 'start nearer to it. Without the event, the loss has no derivative with respect to its time.',
+      {happened},
+    );
   }
 }
 

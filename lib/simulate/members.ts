@@ -143,9 +143,9 @@ export class Members {
     return step?.perMember ?? this.own;
   }
 
-  private alone({prepared}: MemberRun, {series, happened, asked}: SeriesCotangents, i: number): void {
+  private alone({prepared}: MemberRun, cotangents: SeriesCotangents, i: number): void {
     try {
-      pullSeries(prepared, this.base.adjoint.run(prepared), series, happened, asked);
+      pullSeries(prepared, this.base.adjoint.run(prepared), cotangents);
     } catch (error) {
       throw inMember(error, i);
     }
@@ -182,8 +182,7 @@ export class Members {
       const cotangent = cotangents[i];
       if (cotangent === undefined) return;
       try {
-        const {series, happened, asked} = cotangent;
-        const {initial, parameters} = pullSeries(prepared, result, series, happened, asked);
+        const {initial, parameters} = pullSeries(prepared, result, cotangent);
         gradients.initial[i].set(initial);
         this.addParameters(gradients, i, parameters);
       } catch (error) {

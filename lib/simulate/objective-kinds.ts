@@ -9,10 +9,6 @@ import type {SavedSeries} from './loss.js';
 export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
   /** Values of the option `observe`, [saved, ...its shape]. */
   readonly observed: tf.Tensor;
-  /**
-   * Times of the events that happened, if the run has events; reading one that did not happen throws an `EventError`.
-   */
-  readonly events: tf.Tensor;
   readonly data: D;
 }
 

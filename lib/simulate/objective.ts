@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, abortSignal, object, refuseUnknownOptions, requireValue} from '../checks.js';
-import {EventError, InconsistentStateError, OptionError, ShapeError} from '../errors.js';
+import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import {full, input} from '../graph/build.js';
 import {sameShape} from '../graph/node.js';
 import type {Run} from '../integrate/path.js';
@@ -18,7 +18,7 @@ import {constantTensor, immediate} from '../trace/trace.js';
 import {Calls, LossCall} from './loss-call.js';
 import {differentiateLoss, loadSeries, requireFiniteSums, rowsOf} from './loss-gradient.js';
 import {FunctionCache} from './function-cache.js';
-import {scalarLoss} from './loss.js';
+import {ofEvents, scalarLoss} from './loss.js';
 import type {
   AnyEncoder,
   AnyObjective,
@@ -162,8 +162,8 @@ export class Objectives {
     const captured = new Map<tf.Tensor, Float64Array>();
     const sums: {params: Float64Array[]; captured: typeof captured} = {params: [], captured};
     loss.load(point);
-    const {value, initial} = differentiateLoss(prepared, loss, encoder, series, sums, happened => {
-      const gradient = pullSeries(prepared, result, cotangents, happened);
+    const {value, initial} = differentiateLoss(prepared, loss, encoder, series, sums, ofTimes => {
+      const gradient = pullSeries(prepared, result, {series: cotangents, ...ofTimes});
       result.tape?.record?.release();
       sums.params = gradient.parameters.slice(0, leaves.length);
       traced.parameters.forEach(({tensor}, i) => {
@@ -219,41 +219,10 @@ export class Objectives {
         ],
         ({own, params, data}) => {
           const at = {...own, params, data} as unknown as ObjectiveAt;
-          return {loss: scalarLoss(hasEvents ? ofEvents(loss, at, base, happened) : immediate(loss(at)))};
+          return {loss: scalarLoss(ofEvents(loss, at, base, happened))};
         },
         () => full(1, []),
       ),
-    );
-  }
-}
-
-/**
- * A loss of a run with events.
- * @throws EventError 'too-few-events' where it reads `events` and fails for want of one; what else fails while none
- *   happened is told with it
- */
-function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: PreparedRun, happened: number): tf.Tensor {
-  let read = false;
-  const watched = Object.defineProperty({...at}, 'events', {
-    enumerable: true,
-    get: () => {
-      read = true;
-      return at.events;
-    },
-  });
-  try {
-    return immediate(loss(watched));
-  } catch (error) {
-    const outside = error instanceof ShapeError && error.code === 'index-out-of-range';
-    if (!read || (outside ? error.data.size !== happened : happened > 0)) throw error;
-    const none = happened === 0 ? 'no event happened' : `only ${happened} event${happened === 1 ? '' : 's'} happened`;
-    const watchedFor = events.map(({name}, i) => name ?? `events[${i}]`).join(', ');
-    throw new EventError(
-      'too-few-events',
-      `The loss reads \`events\`, the times of what happened, and ${none} in this run, of ${watchedFor}: `
-        + `${(error as Error).message} Make the run longer, check \`when\` and \`direction\` of the event, or `
-        + 'start nearer to it. Without the event, the loss has no derivative with respect to its time.',
-      {happened},
     );
   }
 }

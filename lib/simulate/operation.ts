@@ -136,7 +136,7 @@ function onTape(
       list.map(({tensor}) => tensor),
       () => seriesTensors(prepared, saved, matrix),
       cotangents => {
-        const gradient = pull(packCotangents(prepared, saved, cotangents), undefined, askedByTape(prepared));
+        const gradient = pull({series: packCotangents(prepared, saved, cotangents), asked: askedByTape(prepared)});
         return list.map(source => tf.tensor(new Float32Array(source.gradient(gradient)), source.tensor.shape));
       },
     ),

@@ -38,7 +38,7 @@ import {Members, widthOf} from './members.js';
 import {runCotangents} from './named.js';
 import type {AnyEncoder, AnyObjective, LossArgument} from './objective-kinds.js';
 import {
-  happenedCotangents,
+  timeCotangents,
   loadSeries,
   requireFiniteLoss,
   requireFiniteSums,
@@ -179,9 +179,11 @@ class Batches {
       const places = one.places?.length ?? result.times.length;
       const all = new Float64Array(places * width);
       setSeriesCotangents(traced, one.prepared, rowsOf(one.prepared, all));
+      const {times, happened} = timeCotangents(traced, one.prepared);
       return {
         series: gatheredRows(all, one.places, width, result.times.length),
-        happened: happenedCotangents(traced, one.prepared),
+        happened,
+        times: times && gatheredRows(times, one.places, 1, result.times.length),
       };
     });
     const gradient = this.pulled(asked, runs, cotangents, sums, 1 / asked.length);

@@ -1,19 +1,21 @@
 /**
- * What a product with the Hessian keeps of a run: every step with the tangents of its beginning while the
- * adjoint's memory lasts; else the pairs of a state and its tangents at some steps, from which the others are
+ * What a product with the Hessian keeps of a run: every transition with the tangents of its beginning while the
+ * adjoint's memory lasts; else the pairs of a state and its tangents at some of them, from which the others are
  * taken again, tangents with them, by the binomial schedule of the gradient (integrate/checkpointer.ts). The numbers
  * are the same to the last bit.
  */
-import {SecondOrderDense} from '../adjoint/dense-hessian.js';
 import type {SecondOrderBackwards, SecondOrderStep} from '../adjoint/hessian.js';
 import type {StepRecord} from '../adjoint/record.js';
 import {firstPass, reverseAll} from '../adjoint/schedule.js';
-import type {SavedStates} from '../adjoint/step-history.js';
-import {savesWithinSteps, SavedCursor} from '../adjoint/step-history.js';
-import type {TangentPush} from '../adjoint/tangent.js';
+import type {SavedStates, StepHistory} from '../adjoint/step-history.js';
 import type {Directions} from '../adjoint/directions.js';
-import {startTangent, stepPush} from '../adjoint/tangent.js';
-import {recomputeGrid} from '../integrate/recompute.js';
+import type {Sensitivities, TransitionPush} from '../adjoint/sweep-forward.js';
+import {pushRows, SweepForward} from '../adjoint/sweep-forward.js';
+import {TimedPush} from '../adjoint/timed-push.js';
+import {noCounts} from '../integrate/counters.js';
+import {restart} from '../integrate/history/integrator.js';
+import type {Recomputer} from '../integrate/recompute.js';
+import {recomputeGrid, recomputeHistory} from '../integrate/recompute.js';
 import {newRecord} from '../integrate/checkpointer.js';
 import {bytesPerNumber, mostStates} from '../integrate/memory.js';
 import type {BackwardRecorder} from '../integrate/path.js';
@@ -27,92 +29,115 @@ interface Pair {
 export class SecondOrderCheckpointer implements BackwardRecorder {
   readonly record: StepRecord;
   readonly independentSteps = true;
-  /** Tangents [count, state] by saved state. */
-  readonly saved: Float64Array[] = [];
-  private readonly dense?: SecondOrderDense;
-  private readonly cursor: SavedCursor;
-  private readonly end: Float64Array;
-  private readonly dx: Float64Array;
-  private readonly push: TangentPush;
-  /** By row of the record, the tangents before it; by step, the number of rows when it was reached. */
+  /** Tangents of times, of a run with a step history. */
+  readonly timed: TimedPush | undefined;
+  private readonly sweep: SweepForward;
+  /** By row of the record, the tangents before it; by transition, the number of rows when it was reached. */
   private readonly tangents: Float64Array[] = [];
   private readonly rows: number[] = [];
-  /** Beyond the budget: pairs at the steps of the schedule's first pass, and how many there may be. */
+  private readonly end: Float64Array;
+  private readonly count: number;
+  /** Beyond the budget: pairs at the transitions of the schedule's first pass, and how many there may be. */
   private readonly pairs = new Map<number, Pair>();
   private readonly schedule?: ReadonlySet<number>;
   private readonly room: number;
 
-  /** @param start the step that began the run */
-  constructor(prepared: RunContext, start: StepRecord, saved: SavedStates, directions: Directions, memory: number) {
+  /**
+   * @param start the step that began the run
+   * @param history of a run that is no grid
+   */
+  constructor(
+    private readonly prepared: RunContext,
+    start: StepRecord,
+    saved: SavedStates,
+    directions: Directions,
+    memory: number,
+    private readonly history?: StepHistory,
+  ) {
     const {
-      options: {
-        grid: {steps},
-      },
+      options: {grid},
       traced: {state, unknown},
     } = prepared;
     const {count} = directions;
+    this.count = history?.count ?? grid.steps;
     this.end = new Float64Array(state.size);
-    if (savesWithinSteps(saved)) this.dense = new SecondOrderDense(prepared, directions);
-    this.cursor = new SavedCursor(saved, false);
-    this.dx = startTangent(prepared, start, directions);
-    this.push = stepPush(prepared, directions);
-    const everyStep = steps * (2 + (1 + count) * state.size + unknown.size) * bytesPerNumber;
+    if (history !== undefined) this.timed = new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
+    this.sweep = new SweepForward(
+      prepared,
+      saved,
+      start,
+      directions,
+      this.noting(this.timed ?? pushRows(prepared, directions)),
+    );
+    const everyStep = this.count * (2 + (1 + count) * state.size + unknown.size) * bytesPerNumber;
     this.room = Math.min(
-      Math.max(steps, 1),
+      Math.max(this.count, 1),
       mostStates,
       Math.max(2, Math.floor(memory / ((1 + count) * state.size * bytesPerNumber))),
     );
-    const fits = everyStep <= memory || steps <= 2;
-    this.record = newRecord(prepared, fits ? steps : 1);
-    if (!fits) this.schedule = new Set(firstPass(steps, this.room));
+    const fits = everyStep <= memory || this.count <= 2;
+    this.record = newRecord(prepared, fits ? this.count : 1);
+    if (!fits) this.schedule = new Set(firstPass(this.count, this.room));
+  }
+
+  /** Takes the transitions of a run with a step history again, from its start. */
+  takeAll(): void {
+    const {prepared, count, record} = this;
+    const again = this.recompute(prepared);
+    this.reach(0, again.state);
+    for (let n = 0; n < count; n++) {
+      again.take(n, record);
+      this.reach(n + 1, again.state);
+    }
+  }
+
+  /** Tangents of what was saved, and of the times of events. */
+  finished(): Sensitivities {
+    return this.sweep.finish();
   }
 
   reach(n: number, state: Float64Array): void {
-    const {record, schedule, pairs, tangents, rows} = this;
-    const from = schedule === undefined ? (rows[n - 1] ?? 0) : 0;
-    const before = schedule === undefined ? tangents : [];
-    this.follow(from, before);
-    this.save(n - 1, from, before, state);
+    const {record, schedule, pairs, rows, tangents, sweep} = this;
+    if (n > 0) sweep.follow(n - 1, record, rows[n - 1] ?? 0, record.count, state);
     this.end.set(state);
-    if (schedule === undefined) rows.push(record.count);
-    else record.clear();
-    if (schedule?.has(n) === true) pairs.set(n, {x: state.slice(), dx: this.dx.slice()});
+    if (schedule === undefined) {
+      rows.push(record.count);
+      return;
+    }
+    record.clear();
+    tangents.length = 0;
+    if (schedule.has(n)) pairs.set(n, {x: state.slice(), dx: sweep.tangents.slice()});
   }
 
   finish(n: number, state: Float64Array): undefined {
     this.reach(n, state);
   }
 
-  /** What is saved in step n, or at the start. A step with states inside it is one row. */
-  private save(n: number, row: number, before: readonly Float64Array[], next: Float64Array): void {
-    const {dense, record, dx, cursor, saved} = this;
-    cursor.forward(n);
-    let loaded = false;
-    for (let i = cursor.from; i < cursor.to; i++) {
-      const theta = cursor.theta(i);
-      if (theta === 1 || dense === undefined) {
-        saved[i] = dx.slice();
-        continue;
-      }
-      if (!loaded) dense.load({record, row, dx: before[before.length - 1], next, dNext: dx});
-      loaded = true;
-      saved[i] = dense.push(theta).slice();
-    }
+  /** Row by row, with the tangents before each. */
+  private noting(push: TransitionPush): TransitionPush {
+    const {tangents} = this;
+    return {
+      push(n, record, from, to, end, dx, within, keep) {
+        let along = dx;
+        for (let row = from; row < to; row++) {
+          tangents.push(along.slice());
+          along = push.push(n, record, row, row + 1, end, along, within, keep);
+        }
+        return along;
+      },
+      times: saved => push.times?.(saved) ?? {},
+    };
   }
 
-  /** Takes the tangents along the record's rows from `from` on; those before each are appended. */
-  private follow(from: number, before: Float64Array[]): void {
-    const {record, dx, push} = this;
-    for (let row = from; row < record.count; row++) {
-      before.push(dx.slice());
-      dx.set(push(record, row, dx));
-    }
+  private recompute(prepared: RunContext): Recomputer {
+    return this.history === undefined ? recomputeGrid(prepared, false, true) : recomputeHistory(prepared, this.history);
   }
 
   /** @param prepared with what the run has found of its constraints */
   backwards(prepared: RunContext): SecondOrderBackwards {
     if (this.schedule !== undefined) return visit => this.takeAgain(prepared, visit);
-    const {record, rows, tangents, dx, end} = this;
+    const {record, rows, tangents, end} = this;
+    const last = this.sweep.tangents;
     return visit => {
       for (let n = rows.length - 2; n >= 0; n--) {
         visit({
@@ -122,7 +147,7 @@ export class SecondOrderCheckpointer implements BackwardRecorder {
           to: rows[n + 1],
           tangent: row => tangents[row],
           next: end,
-          dNext: tangents[rows[n + 1]] ?? dx,
+          dNext: tangents[rows[n + 1]] ?? last,
         });
         record.load(rows[n], {x: end});
       }
@@ -131,26 +156,33 @@ export class SecondOrderCheckpointer implements BackwardRecorder {
   }
 
   private takeAgain(prepared: RunContext, visit: (step: SecondOrderStep) => void): number {
-    const {record, pairs, dx} = this;
-    const steps = recomputeGrid(prepared, false, true);
+    const {record, pairs, sweep, tangents} = this;
+    const steps = this.recompute(prepared);
     const {state} = steps;
-    const stepFrom = (n: number): Float64Array[] => {
-      const before: Float64Array[] = [];
+    const stepFrom = (n: number): void => {
       record.clear();
+      tangents.length = 0;
       steps.take(n, record);
-      this.follow(0, before);
-      return before;
+      sweep.follow(n, record, 0, record.count, state);
     };
-    return reverseAll(pairs, prepared.options.grid.steps, this.room, {
-      restore({x, dx: tangents}) {
+    return reverseAll(pairs, this.count, this.room, {
+      restore({x, dx}) {
         state.set(x);
-        dx.set(tangents);
+        sweep.tangents = dx.slice();
       },
-      keep: () => ({x: state.slice(), dx: dx.slice()}),
+      keep: () => ({x: state.slice(), dx: sweep.tangents.slice()}),
       take: stepFrom,
       reverse(n) {
-        const before = stepFrom(n);
-        visit({n, record, from: 0, to: record.count, tangent: row => before[row], next: state, dNext: dx});
+        stepFrom(n);
+        visit({
+          n,
+          record,
+          from: 0,
+          to: record.count,
+          tangent: row => tangents[row],
+          next: state,
+          dNext: sweep.tangents,
+        });
       },
     });
   }

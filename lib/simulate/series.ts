@@ -110,9 +110,10 @@ export function seriesValues(prepared: RunContext, path: Path): Float64Array {
     : beside(prepared, path.states, observedValues(prepared, path));
 }
 
-/** Cotangents of a run: of its whole matrix, and of the times of its events. */
+/** Cotangents of a run: of its whole matrix, of the times of its rows where events move them, and of its events. */
 export interface SeriesCotangents {
   readonly series: Float64Array;
+  readonly times?: Float64Array;
   readonly happened?: Float64Array;
   readonly asked?: AskedGradient;
 }
@@ -126,16 +127,13 @@ export interface AskedGradient {
 }
 
 /**
- * The gradient for a cotangent of the whole matrix.
- * @param happened cotangents of the times of the run's events
+ * The gradient for cotangents of a run.
  * @throws GradientError where it is not finite
  */
 export function pullSeries(
   runnable: RunContext,
   run: Path,
-  cotangents: Float64Array,
-  happened?: Float64Array,
-  {t0, initial = true}: AskedGradient = {},
+  {series, times: ofTimes, happened, asked: {t0, initial = true} = {}}: SeriesCotangents,
 ): Gradient {
   const prepared = run.redundancy === runnable.redundancy ? runnable : {...runnable, redundancy: run.redundancy};
   const {options, compiled} = prepared;
@@ -153,7 +151,8 @@ export function pullSeries(
     swept(states, times, finiteWatch(prepared));
     throw gradientNotFinite(bad);
   };
-  const {states, times, parameters} = throughObserved(prepared, run, cotangents);
+  const {states, times = ofTimes, parameters} = throughObserved(prepared, run, series);
+  if (times !== ofTimes) addTo(times, ofTimes);
   const gradient = sweep(states, times);
   if (parameters === undefined) return gradient;
   gradient.parameters.forEach((cotangent, p) => addTo(cotangent, parameters[p]));
@@ -187,15 +186,15 @@ export function throughObserved(
 export function pullOf(
   prepared: RunContext & {readonly adjoint: PreparedAdjoint},
   first: Run,
-): (cotangents: Float64Array, happened?: Float64Array, asked?: AskedGradient) => Gradient {
+): (cotangents: SeriesCotangents) => Gradient {
   let path = first;
-  return (cotangents, happened, asked) => {
+  return cotangents => {
     if (path.tape?.record?.isLost === true)
       path = prepared.adjoint.run({
         ...prepared,
         options: {...prepared.options, onProgress: undefined, signal: undefined},
       });
-    const gradient = pullSeries(prepared, path, cotangents, happened, asked);
+    const gradient = pullSeries(prepared, path, cotangents);
     path.tape?.record?.release();
     return gradient;
   };

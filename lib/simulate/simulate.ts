@@ -313,8 +313,7 @@ function vjpOn(prepared: PreparedRun): Vjp {
     pullback(cotangent, also) {
       throwIfAborted(prepared.options.signal);
       const asked = readPullbackOptions(also);
-      const {series, happened} = runCotangents(prepared, result, cotangent);
-      return namedGradient(prepared, pull(series, happened, asked));
+      return namedGradient(prepared, pull({...runCotangents(prepared, result, cotangent), asked}));
     },
   };
 }

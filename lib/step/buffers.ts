@@ -241,6 +241,13 @@ export const buffers = {
   dPCotangent: {shape: 'parameter', batched: true, indexed: 'number'},
   dDerivedCotangent: {shape: 'parameter', batched: true, indexed: 'number'},
   dDenseCotangent: {shape: 'end', batched: true},
+  dTCotangent: {shape: 'number', batched: true},
+  dHCotangent: {shape: 'number', batched: true},
+  dECotangent: {shape: 'events', batched: true},
+  dGivenCotangent: {shape: 'own', batched: true},
+  /** The multiplier of the time of a place within a step (dense-hessian-programs.ts). */
+  timeCotangent: {shape: 'number'},
+  dTimeCotangent: {shape: 'number', batched: true},
 
   // Steps in blocks that are not of a grid (adaptive-block-layout.ts).
   blockControl: {shape: 'any'},

@@ -127,7 +127,7 @@ describe('a signal', () => {
           if (++count > most) throw reason;
         };
         const pull = (): unknown =>
-          pullSeries({...prepared, options: {...prepared.options, poll}}, path, Float64Array.of(0, 0, 1, 0));
+          pullSeries({...prepared, options: {...prepared.options, poll}}, path, {series: Float64Array.of(0, 0, 1, 0)});
         if (most < Infinity) expect(pull).to.throw(reason.message);
         else pull();
         return count;

@@ -12,7 +12,6 @@ import {
   bilateral,
   compliant,
   elements,
-  event,
   forwardSensitivity,
   gaussLegendre,
   generalizedAlpha,
@@ -30,7 +29,6 @@ import {
   radauIIA5,
   rk4,
   ShapeError,
-  signal,
   simulate,
   TraceError,
   trapezoid,
@@ -468,43 +466,6 @@ describe('products with the Hessian', () => {
     it('other adjoints', () => {
       for (const adjoint of [unrolledAdjoint(), forwardSensitivity(), backsolveAdjoint()])
         refused(() => hvp({adjoint}), 'bad-adjoint', /uses the implicit adjoint/);
-    });
-    it('events', () => {
-      for (const then of ['stop', 'record'] as const)
-        refused(() => hvp({events: [event({when: ({q}) => tf.sum(q), then})]}), 'bad-hvp', /does not support events/);
-    });
-    slow('inputs that jump, where the scheme carries something; of others the product is that of differences', () => {
-      const pushed = ode<{k: tf.Tensor; u: tf.Tensor}>(({y, params: {k, u}}) =>
-        tf.sub(u, tf.mul(k, tf.mul(y, tf.square(y)))),
-      );
-      const run = (scheme: SimulateOptions['scheme'], k: number) => ({
-        scheme,
-        dt: 0.1,
-        t1: 1,
-        params: {k},
-        inputs: {u: signal([0, 0.3, 0.62], [1, -1, 2], 'hold')},
-      });
-      const loss: SeriesLoss = ({y}) => tf.sum(tf.sin(y));
-      const along = {params: {k: 1}};
-      for (const scheme of [tsit5(), dopri5(), bdf2()])
-        for (const control of [undefined, adaptive()])
-          refused(
-            () => simulate.hvp(pushed, {y: [0.5]}, {...run(scheme, 2), control}, loss, along),
-            'bad-hvp',
-            /an input jumps.*carries nothing/,
-          );
-      for (const scheme of [rk4(), kvaerno5()]) {
-        const {gradient, product} = simulate.hvp(pushed, {y: [0.5]}, run(scheme, 2), loss, along);
-        const [less, same, more] = [-1e-5, 0, 1e-5].map(
-          e =>
-            (
-              simulate.prepare(pushed, {y: [0.5]}, run(scheme, 2 + e)).valueAndGrad(loss).gradient.params
-                .k as Float64Array
-            )[0],
-        );
-        expect((gradient.params.k as Float64Array)[0]).to.be.closeTo(same, 1e-12);
-        expect((product.params.k as Float64Array)[0]).to.be.closeTo((more - less) / 2e-5, 1e-8);
-      }
     });
     it('observations', () => refused(() => hvp({observe: ({q}) => q}), 'bad-hvp', /omit observe/));
     it('what is no loss', () => {

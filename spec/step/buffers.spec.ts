@@ -28,7 +28,7 @@ import type {BufferName, BufferShape, StepExecutable} from '../../lib/step/buffe
 import {bufferInput, graphOf, bufferKind, hasLifetime} from '../../lib/step/buffers.js';
 import {CompiledStep} from '../../lib/step/compiled.js';
 import {denseHessianPrograms} from '../../lib/step/dense-hessian-programs.js';
-import {hessianPrograms} from '../../lib/step/hessian-programs.js';
+import {hessianPrograms, instantHessianPrograms} from '../../lib/step/hessian-programs.js';
 import {historyTangentPrograms} from '../../lib/step/history-programs.js';
 import {denseWithoutInterpolant} from '../../lib/step/interpolant.js';
 import type {TracedStep} from '../../lib/step/traced-step.js';
@@ -81,7 +81,9 @@ function compiledFor(system: System, initial: Parameters<typeof prepare>[1], opt
     step.secondOrderDerived(directions),
     step.observe(states),
   ];
-  step.group('hessian', () => hessianPrograms(whole, jacobian, directions));
+  for (const timed of [false, true])
+    step.group(`hessian.${timed}`, () => hessianPrograms(whole, jacobian, directions, timed));
+  step.group('instantHessian', () => instantHessianPrograms(whole, directions));
   if (dense !== undefined) step.group('denseHessian', () => denseHessianPrograms(whole, dense, jacobian, directions));
   step.group('historyTangent', () => historyTangentPrograms(whole, jacobian, directions));
   void [historyForward(context), historyAdjoint(context)];

@@ -1,11 +1,13 @@
-/** Switches against closed forms: states, and derivatives by vjp and jvp, wherever the switch falls. */
+/** Switches against closed forms: states and derivatives, first and second, wherever the switch falls. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
   adaptive,
   backsolveAdjoint,
   bdf2,
+  forwardSensitivity,
   generalizedAlpha,
+  implicitAdjoint,
   kvaerno5,
   mechanics,
   ode,
@@ -19,6 +21,7 @@ import {
   type Scheme,
   type SimulateOptions,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 type Numbers = {readonly [name: string]: number};
 type Values = {readonly [name: string]: tf.Tensor};
@@ -229,6 +232,128 @@ describe('switches', () => {
         });
     });
 
+  /**
+   * The Hessian of the last saved component by the parameters and the last component of the start, as runs give it and
+   * as differences of the closed form do.
+   */
+  const secondDerivatives = (
+    {system, y, params, end}: Omit<Case, 'at' | 'T' | 'name'>,
+    T: number,
+    options: Partial<SimulateOptions<Values>>,
+    byStart = true,
+  ): {readonly found: number[][]; readonly exact: number[][]} => {
+    const last = y.length - 1;
+    const names = Object.keys(params);
+    const count = names.length + (byStart ? 1 : 0);
+    const displaced = (by: (i: number) => number): number =>
+      end(
+        y.map((value, i) => (i === last ? value + by(names.length) : value)),
+        Object.fromEntries(names.map((one, i) => [one, params[one] + by(i)])),
+        T,
+      );
+    const second = (i: number, j: number): number =>
+      slope(a => slope(b => displaced(k => (k === i ? a : 0) + (k === j ? b : 0))));
+    const directions = Array.from({length: count}, (_, i) =>
+      i < names.length
+        ? {params: Object.fromEntries(names.map((one, k) => [one, k === i ? 1 : 0]))}
+        : {initial: {y: y.length === 1 ? 1 : y.map((_, k) => (k === last ? 1 : 0))}},
+    );
+    const start = y.length === 1 ? y[0] : [...y];
+    const {products, trajectory} = simulate.hvps(
+      system,
+      {y: start},
+      {params, switches: 'locate', ...options} as SimulateOptions<Values>,
+      ({y: saved}) => tf.sum(tf.slice(tf.reshape(saved, [-1]), [saved.size - 1], [1])),
+      directions,
+    );
+    trajectory.dispose();
+    return {
+      found: products.map(product =>
+        [
+          ...names.map(one => (product.params as {[name: string]: Float64Array})[one][0]),
+          product.initial.y[last],
+        ].slice(0, count),
+      ),
+      exact: directions.map((_, i) => directions.map((__, j) => second(i, j))),
+    };
+  };
+  const expectNear = ({found, exact}: ReturnType<typeof secondDerivatives>, digits: number, name: string): void =>
+    found.forEach((row, i) =>
+      row.forEach((value, j) => expect(value, `${name}: ${i}, ${j}`).to.be.closeTo(exact[i][j], digits)),
+    );
+  // With the time of a switch the step after it has another length: each derivative has an order less.
+  const secondDigits: {readonly [scheme: string]: number} = {trapezoid: 0.02, bdf2: 0.05};
+
+  for (const one of cases)
+    (one === cases[1] ? it : slow)(`${one.name}: second derivatives`, () => {
+      for (const [scheme, made, options] of schemes)
+        expectNear(
+          secondDerivatives(
+            one,
+            one.T,
+            {scheme: made, ...options, t1: one.T, saveAt: 'end'},
+            one.name !== 'a dead time' && one.name !== 'an absorption that begins late',
+          ),
+          secondDigits[scheme] ?? 1e-6,
+          scheme,
+        );
+    });
+
+  it('has second derivatives at the end of a step, at a saved time, at the end of the run, and resumed', () => {
+    const [one] = cases;
+    for (const scheme of [rk4(), trapezoid(), tsit5(), kvaerno5()])
+      for (const saveAt of [[0.35], [0.2, 0.35], [0.35, 0.5]])
+        for (const dt of [0.05, 0.1]) {
+          const T = saveAt[saveAt.length - 1];
+          const name = `${scheme.name}, ${String(saveAt)}, ${dt}`;
+          expectNear(secondDerivatives(one, T, {scheme, dt, t1: T, saveAt}), 1e-8, name);
+        }
+    const given = {scheme: rk4(), dt: 0.05, params: one.params, switches: 'locate'} as const;
+    const from = simulate(one.system, {y: 0.3}, {...given, t1: 0.2}).state();
+    const {product, trajectory} = simulate.hvp(
+      one.system,
+      from,
+      {...given, t1: 2, saveAt: 'end'},
+      ({y}) => tf.sum(tf.slice(y, [1], [1])),
+      {params: {a: 1, b: 0, c: 0}},
+    );
+    trajectory.dispose();
+    // From y(0.2) = 0.7: −2b(c − y)/a³.
+    expect((product.params as {readonly a: Float64Array}).a[0]).to.be.closeTo((-2 * 0.5 * 0.3) / 8, 1e-11);
+  });
+
+  it('a pulse whose width is the root of a parameter: a second derivative that grows', () => {
+    const pulse = rate(({t, params: {eps}}) => one(tf.less(tf.square(tf.sub(t, 1)), eps)));
+    for (const scheme of [rk4(), kvaerno5()]) {
+      const options = {scheme, dt: 0.1, t1: 3, params: {eps: 0.04}, saveAt: 'end', switches: 'locate'} as const;
+      const {gradient, product, trajectory} = simulate.hvp(
+        pulse,
+        {y: 0},
+        options,
+        ({y}) => tf.sum(tf.slice(y, [1], [1])),
+        {params: {eps: 1}},
+      );
+      trajectory.dispose();
+      expect((gradient.params as {readonly eps: Float64Array}).eps[0]).to.be.closeTo(0.04 ** -0.5, 1e-11);
+      expect((product.params as {readonly eps: Float64Array}).eps[0]).to.be.closeTo(-0.5 * 0.04 ** -1.5, 1e-9);
+    }
+  });
+
+  it('several tangents at once are those of each', () => {
+    const {system, params, y} = cases[12];
+    const options = {scheme: rk4(), dt: 0.1, t1: 2, params, saveAt: 'end', switches: 'locate'} as const;
+    const directions = [{initial: {y: [1, 0]}}, {params: {k: 1}}, {initial: {y: [0, 1]}}];
+    const {tangents} = simulate.jvps(system, {y: [...y]}, options, directions);
+    directions.forEach((direction, i) => {
+      const {tangent} = simulate.jvp(system, {y: [...y]}, options, direction);
+      expect([...tangents[i].y]).to.deep.equal([...tangent.y]);
+    });
+    const [exact, forward] = [implicitAdjoint(), forwardSensitivity()].map(adjoint =>
+      simulate.vjp(system, {y: [...y]}, {...options, adjoint}).pullback({y: [0, 0, 1, 2]}),
+    );
+    exact.initial.y.forEach((value, i) => expect(forward.initial.y[i]).to.be.closeTo(value, 1e-12));
+  });
+
   it('at rest by friction: a mass stops where its energy is used up, and stays', () => {
     const braked = mechanics<{mu: tf.Tensor}>({
       mass: 1,
@@ -240,6 +365,17 @@ describe('switches', () => {
       expect(trajectory.values('q')[1]).to.be.closeTo(4 / (2 * 0.3 * 9.81), 1e-12);
       expect(trajectory.values('v')[1]).to.be.closeTo(0, 1e-12);
       expect(pullback({q: [0, 1]}).params.mu[0]).to.be.closeTo(-4 / (2 * 0.3 ** 2 * 9.81), 1e-11);
+      const {product, trajectory: again} = simulate.hvp(
+        braked,
+        {q: 0, v: 2},
+        options,
+        ({q}) => tf.sum(tf.slice(q, [1], [1])),
+        {params: {mu: 1}},
+      );
+      again.dispose();
+      expect(product.params.mu[0]).to.be.closeTo(4 / (0.3 ** 3 * 9.81), 1e-9);
+      // v/(μg) by the speed at the start: of ∂μ, −v/(μ²g).
+      expect(product.initial.v[0]).to.be.closeTo(-2 / (0.3 ** 2 * 9.81), 1e-9);
     }
   });
 
@@ -300,10 +436,6 @@ describe('switches', () => {
     const options = {scheme: rk4(), dt: 0.1, t1: 2, params, saveAt: 'end', switches: 'locate'} as const;
     expect(() => simulate.vjp(system, {y: 0.3}, {...options, adjoint: backsolveAdjoint()})).to.throw(
       /^backsolveAdjoint does not support switches, such as 'less in derivative'/,
-    );
-    const squared = ({y}: {y: tf.Tensor}): tf.Tensor => tf.sum(tf.square(y));
-    expect(() => simulate.hvp(system, {y: 0.3}, options, squared, {initial: {y: 1}})).to.throw(
-      /^hvp does not support switches, such as 'less in derivative'/,
     );
   });
 

@@ -133,7 +133,7 @@ export function serve(post: Post): (request: Request) => void {
       case 'pull': {
         const {runnable, adjoint} = runnableFor(request);
         const path = deserializePath(request.path, adjoint);
-        const gradient = pullSeries(runnable, path, request.cotangents, undefined, request.asked);
+        const gradient = pullSeries(runnable, path, {series: request.cotangents, asked: request.asked});
         const plain = path.tape?.serialize?.();
         post({kind: 'pulled', job: request.job, gradient, kept: plain}, memoryOf(plain));
         return;
