@@ -209,7 +209,8 @@ export class TimedPull implements TransitionPull {
       for (const [saved, moment] of history.movingSaves)
         this.momentCotangents[moment] += toUserTime(context.traced, times[saved]);
     this.eventCotangent = this.executable.optionalBuffer('eCotangent');
-    if (context.storage === undefined && context.compiled.runsInBlocks && history.eventTimes.length === 0)
+    const hasEvents = history.eventTimes.length > 0 || history.interiorEvents.size > 0;
+    if (context.storage === undefined && context.compiled.runsInBlocks && !hasEvents)
       this.batched = TimedBlocks.of(this.executable, this.xCotangent);
   }
 

@@ -232,18 +232,15 @@ export class CompiledStep {
     );
   }
 
-  /**
-   * Whether steps can be taken and pulled back in blocks: those of an explicit scheme with an estimate of its own,
-   * without events.
-   */
+  /** Whether steps can be taken and pulled back in blocks: those of an explicit scheme with an estimate of its own. */
   get runsInBlocks(): boolean {
     return this.isBatchable && adaptiveBlockSteps(this.step.state.size) > 0;
   }
 
   /** Whether attempts at steps of any length are all made by the same programs. */
   get isBatchable(): boolean {
-    const {residual, error, filter, events, touching} = this.step.functions;
-    return error !== undefined && [residual, filter, events, touching].every(one => one === undefined);
+    const {residual, error, filter, touching} = this.step.functions;
+    return error !== undefined && [residual, filter, touching].every(one => one === undefined);
   }
 
   /** Adaptive steps in blocks, with dense output in the same memory. */

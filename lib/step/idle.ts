@@ -18,9 +18,10 @@ export const believed = 0.05;
 
 /**
  * A function that reaches zero so soon after the step's end may have reached it there but for rounding: a share of the
- * step's length, and one of the time. The rounding of times is 2⁻⁴⁸ (`minStep`).
+ * step's length, and one of the time. Of either the rounding of times is 2⁻⁴⁸ (`minStep`); a step may be shorter than
+ * those about it.
  */
-const [soonAfter, soonAfterTime] = [2 ** -30, 2 ** -46];
+const [soonAfter, soonAfterTime] = [2 ** -24, 2 ** -46];
 
 /** The events' functions on the dense output, and their derivatives by θ. */
 export function eventsOnDense({

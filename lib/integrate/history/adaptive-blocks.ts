@@ -1,7 +1,7 @@
 /**
  * Many adaptive steps in one call (emit-adaptive.ts). A block ends before anything that it does not handle: a state
- * that is not finite, a step too short, the end of the run. The time loop (history-loop.ts) continues from there with
- * single steps.
+ * that is not finite, a step too short or in which an event may happen, the end of the run. The time loop
+ * (history-loop.ts) continues from there with single steps.
  */
 import {routinesOf} from '../../engine/routines.js';
 import {programCallee, hostFunction, VectorCallees} from '../../routine/callees.js';
@@ -25,12 +25,11 @@ import type {Plan} from './plan.js';
 import type {DenseOutput, SavedStep} from './saver.js';
 import type {StepSequence} from './step-sequence.js';
 
-/** Nothing happens along these steps but attempts, which are all alike, and saved states. */
+/** Nothing happens along these steps but attempts, which are all alike, saved states and events. */
 export function isPlain(prepared: RunContext, plan: Plan): boolean {
   const {redundancy, start, traced} = prepared;
   return (
     plan.absolute !== undefined
-    && plan.events.length === 0
     && plan.breaks === undefined
     && plan.revisits !== true
     && redundancy.regularization === 0
@@ -51,6 +50,7 @@ export const partsOfAttempts = (executable: AttemptsExecutable, error: Callee, j
     largestNext: new VectorCallees(executable.vectors, () => routinesOf(executable)?.vectors).largest(
       executable.buffer('next'),
     ),
+    idle: executable.optionalBuffer('idle'),
   },
   error,
   judge,
@@ -224,13 +224,21 @@ export class AdaptiveBlocks {
 
   /**
    * Attempts from the present state on. What they came to lies here afterwards.
+   * @param sides of zero that events' functions begin on
    * @param count transitions begun before
    * @returns how many there were; 0 where the next one is to be taken by itself
    */
-  take(state: Float64Array, attempts: AttemptLoop, sequence: StepSequence, count: number): number {
+  take(
+    state: Float64Array,
+    sides: Float64Array | undefined,
+    attempts: AttemptLoop,
+    sequence: StepSequence,
+    count: number,
+  ): number {
     const {x, room, limit, judge} = this;
     if (!judge.begin(attempts, sequence, count)) return 0;
     x.set(state);
+    if (sides !== undefined) this.executable.optionalBuffer('sides')?.set(sides);
     this.set('mostAttempts', Math.min(limit.maxSteps, room));
     return limit.time(() => {
       this.routine.bind(this)();

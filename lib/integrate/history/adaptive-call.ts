@@ -48,7 +48,8 @@ export function adaptiveCall(prepared: RunContext, room: MemoryArena, memory: nu
   if (plan?.saving.kind !== 'times' || plan.resume !== undefined || !isPlain(prepared, plan)) return undefined;
   const {absolute, control, saving} = plan;
   if (control.first === 'auto' || absolute === undefined || grid.backwards === true) return undefined;
-  if (!known.isBatchable || known.derived.parameters.length > 0) return undefined;
+  if (!known.isBatchable || traced.functions.events !== undefined) return undefined;
+  if (known.derived.parameters.length > 0) return undefined;
   const {size} = traced.state;
   const {times} = saving;
   const storage = known.activations === undefined ? undefined : 'layers';

@@ -4,7 +4,20 @@
  * (step-size-controller.ts, saver.ts), once an attempt. What the text does not handle ends it before that attempt.
  */
 import type {Element, MoveKernels, Callee, Routine} from '../../routine/routine.js';
-import {add, atLeast, atMost, element, isSet, less, not, or, place, RoutineBuilder} from '../../routine/routine.js';
+import {
+  add,
+  and,
+  atLeast,
+  atMost,
+  element,
+  greater,
+  isSet,
+  less,
+  not,
+  or,
+  place,
+  RoutineBuilder,
+} from '../../routine/routine.js';
 import type {BlockNumber} from '../../step/adaptive-block-layout.js';
 import {controlIndex} from '../../step/adaptive-block-layout.js';
 import {rowHeaderSize} from '../../step/block-layout.js';
@@ -69,6 +82,7 @@ export function attemptsRoutine({step, error, judge}: AdaptiveParts, room: Adapt
     writeAttempt(b, step, leave);
     const found = b.result(error, at('rtol'), at('judged'));
     b.unless(less(found, Infinity), leave);
+    if (step.idle !== undefined) b.if(and(atMost(found, 1), not(greater(element(step.idle), 0))), leave);
     b.increment(at('attempts'));
     const goesOn = b.result(judge, found);
     b.if(atMost(found, 1), commit);

@@ -289,6 +289,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   private takeBlock(): boolean {
     const {prepared, plan, integrator, counters, history, count, stiffness, stiffnessWatch} = this;
     const {compiled, traced} = prepared;
+    if (this.eventTime !== undefined || !this.eventHandler.allowsIdle) return false;
     if (this.blocks === null && compiled.attempts++ >= AdaptiveBlocks.after)
       this.blocks = AdaptiveBlocks.of(prepared, plan);
     const {blocks} = this;
@@ -299,7 +300,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       || (this.keeping !== undefined && this.recorder?.batchFrom === undefined)
     )
       return false;
-    const attempts = blocks.take(this.currentState ?? integrator.state, this.attempts, this.sequence, count);
+    const {sides} = integrator.stepper;
+    const attempts = blocks.take(this.currentState ?? integrator.state, sides, this.attempts, this.sequence, count);
     if (attempts === 0) return false;
     const rows = blocks.get('rows');
     const {start, update} = traced.evaluations;
@@ -319,10 +321,10 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
 
   /** Steps of the grid in a block, where there is one; false where none was taken. */
   private takeGridBlock(): boolean {
-    const {prepared, controller, integrator, restarts, contacts, saver, sequence, count, dt} = this;
+    const {prepared, controller, integrator, restarts, contacts, saver, sequence, count} = this;
     if (!(controller instanceof GridController) || contacts.looks || this.stiffness !== undefined) return false;
     const n = controller.gridStep;
-    if (n === undefined || this.eventTime !== undefined || !this.eventHandler.allowsIdle(dt)) return false;
+    if (n === undefined || this.eventTime !== undefined || !this.eventHandler.allowsIdle) return false;
     const isKept = this.keeping !== undefined;
     if (this.gridBlocks === null) this.gridBlocks = GridBlocks.of(prepared, integrator.stepper, isKept);
     const {gridBlocks: blocks} = this;

@@ -27,12 +27,6 @@ const still = 64 * Number.EPSILON;
  */
 const sampleShare = 1e-5;
 
-/**
- * The test of a step knows rounding by its own length alone: one that is shorter than this share of those about it is
- * looked at.
- */
-const tiny = 2 ** -16;
-
 /** A step that ends at an event, and what it shows of the events. */
 interface Cut {
   readonly step: CompletedStep;
@@ -132,7 +126,7 @@ export class LoopEvents {
    */
   cutShort(step: CompletedStep): boolean {
     const {integrator} = this.loop;
-    if (step.isIdle && this.allowsIdle(step.h)) return false;
+    if (step.isIdle && this.allowsIdle) return false;
     const watch = this.crossingsIn(step);
     for (const event of watch.begun) if (this.events[event].then === 'jump') this.loop.log.begins(event, step.t);
     this.refuseSticking(step, watch.found);
@@ -158,10 +152,9 @@ export class LoopEvents {
     return false;
   }
 
-  /** Whether nothing is to be looked for in a step of this length whose own test says so. */
-  allowsIdle(h: number): boolean {
-    const {settled, jumped, loop} = this;
-    return settled.size === 0 && jumped.size === 0 && Math.abs(h) >= tiny * loop.controller.length;
+  /** Whether steps need no search whose own test says so. */
+  get allowsIdle(): boolean {
+    return this.settled.size === 0 && this.jumped.size === 0;
   }
 
   /**

@@ -14,20 +14,33 @@ import {
   type Event,
   type Trajectory,
 } from '../../../lib/index.js';
+import {wasm} from '../../../lib/engine/index.js';
+import {AdaptiveBlocks} from '../../../lib/integrate/history/adaptive-blocks.js';
 import {Integrator} from '../../../lib/integrate/history/integrator.js';
 
-/** How often steps were searched, while f runs. */
-function looks<T>(f: () => T): {readonly result: T; readonly count: number} {
-  const own = Integrator.prototype.eventsOnDense;
-  let count = 0;
+interface Watched<T> {
+  readonly result: T;
+  /** How many steps were searched, and how many were taken one by one. */
+  readonly searches: number;
+  readonly steps: number;
+}
+
+function watched<T>(f: () => T): Watched<T> {
+  const {eventsOnDense: own, take} = Integrator.prototype;
+  let [searches, steps] = [0, 0];
+  Integrator.prototype.take = function (this: Integrator, ...given) {
+    steps++;
+    return take.apply(this, given);
+  };
   Integrator.prototype.eventsOnDense = function (this: Integrator, theta: number) {
-    if (theta === 0) count++;
+    if (theta === 0) searches++;
     return own.call(this, theta);
   };
   try {
-    return {result: f(), count};
+    return {result: f(), searches, steps};
   } finally {
     Integrator.prototype.eventsOnDense = own;
+    Integrator.prototype.take = take;
   }
 }
 
@@ -68,6 +81,9 @@ const runs = {
   'trapezoid, adaptive': {scheme: trapezoid(), dt: 0.05, t1: 3, control: adaptive({rtol: 1e-4})},
 };
 
+/** Those whose steps are taken in blocks. */
+const inBlocks = {rk4: true, trapezoid: true, bdf2: true, 'tsit5 on a grid': true, 'tsit5, adaptive': true};
+
 const told = (path: Trajectory<typeof swing>): unknown => ({
   states: [...path.values('y')],
   times: [...path.values('t')],
@@ -75,17 +91,53 @@ const told = (path: Trajectory<typeof swing>): unknown => ({
   status: path.status,
 });
 
+const savings = ['all', 'end', [0, 0.31, 0.9, 1.77, 3]] as const;
+const {after} = AdaptiveBlocks;
+
 describe('Steps without events', () => {
+  beforeEach(() => (AdaptiveBlocks.after = 0));
+  afterEach(() => (AdaptiveBlocks.after = after));
+
   for (const [name, options] of Object.entries(runs))
-    for (const saveAt of ['all', 'end', [0, 0.31, 0.9, 1.77, 3]] as const)
+    for (const saveAt of savings)
       it(`give what a search of every step gives: ${name}, saving ${String(saveAt)}`, () => {
-        const given = {...options, params: {w: 4}, saveAt} as never;
+        const given = {...options, params: {w: 4}, saveAt, engine: wasm} as never;
         const run = (all: readonly Event[]): Trajectory<typeof swing> =>
           simulate(swing as never, {y: [1, 0]} as never, Object.assign({}, given, {events: all}));
-        const searched = looks(() => run([...events, alwaysSearched as Event]));
-        const tested = looks(() => run(events));
+        const searched = watched(() => run([...events, alwaysSearched as Event]));
+        const tested = watched(() => run(events));
         assert.deepEqual(told(tested.result), told(searched.result));
         assert.isAbove(tested.result.events.length, 8);
-        assert.isBelow(tested.count, 0.8 * searched.count);
+        assert.isBelow(tested.searches, 0.8 * searched.searches);
+      });
+
+  const never = [
+    record(({y}) => tf.sub(tf.slice(y, 0, 1), 7)),
+    event({when: ({t}) => tf.sub(tf.sin(t), 1.5), then: ({y}) => ({y: tf.mul(y, 2)})}) as Event,
+    record(({y, t}) => tf.add(tf.sum(tf.square(y)), tf.add(t, 0.3))),
+  ];
+
+  for (const [name, options] of Object.entries(runs))
+    for (const saveAt of savings)
+      it(`are those of a run that has none: ${name}, saving ${String(saveAt)}`, () => {
+        const given = {...options, params: {w: 4}, saveAt, engine: wasm} as never;
+        const run = (all: readonly Event[]): readonly number[] => {
+          const asked = Object.assign({}, given, all.length === 0 ? {} : {events: all});
+          const {trajectory, pullback} = simulate.vjp(swing as never, {y: [1, 0]} as never, asked);
+          const path = trajectory as unknown as Trajectory<typeof swing>;
+          const {params, initial} = pullback({y: path.values('y').map((_, i) => Math.sin(i))} as never) as unknown as {
+            params: {w: ArrayLike<number>};
+            initial: {y: Float64Array};
+          };
+          return [...path.values('t'), ...path.values('y'), ...Array.from(params.w), ...initial.y];
+        };
+        const plain = run([]);
+        const {result, searches, steps} = watched(() => run(never));
+        // Estimates of errors are differences, whose rounding depends on what else their program computes.
+        const close = 'control' in options ? 1e-8 : 1e-13;
+        result.forEach((value, i) => assert.closeTo(value, plain[i], close * (1 + Math.abs(value))));
+        // The sides of zero are found in the first step, or in its two halves.
+        assert.isAtMost(searches, 2);
+        if (name in inBlocks && saveAt !== 'all') assert.isBelow(steps, 12);
       });
 });
