@@ -169,8 +169,7 @@ function evaluatedMask(mask: Node, levels = foldedLevels): Float64Array | undefi
     operands.push(values);
   }
   const values = new Float64Array(mask.size);
-  if (mask.op === 'reshape') values.set(operands[0]);
-  else primitiveOf(mask).evaluate(mask)(operands, values);
+  primitiveOf(mask).evaluate(mask)(operands, values);
   return values;
 }
 

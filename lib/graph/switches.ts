@@ -25,7 +25,7 @@ import {
 } from './build.js';
 import type {Node} from './node.js';
 import {isOp, topological} from './node.js';
-import {primitiveOf} from './primitives/index.js';
+import {evaluator} from './evaluate.js';
 import {canonicalizer} from './simplify.js';
 import {replaceNodes} from './replace-nodes.js';
 
@@ -287,29 +287,13 @@ const joined = (outputs: readonly Node[]): Node =>
     0,
   );
 
-/** Values of nodes, from those of some of them. */
-function evaluate(outputs: readonly Node[], given: ReadonlyMap<Node, Float64Array>): Float64Array[] {
-  const values = new Map<Node, Float64Array>(given);
-  for (const node of topological(outputs)) {
-    if (values.has(node)) continue;
-    if (isOp(node, 'constant')) {
-      values.set(node, node.attributes.values);
-      continue;
-    }
-    const operands = node.operands.map(operand => values.get(operand) as Float64Array);
-    const out = new Float64Array(node.size);
-    if (node.op === 'reshape') out.set(operands[0]);
-    else primitiveOf(node).evaluate(node)(operands, out);
-    values.set(node, out);
-  }
-  return outputs.map(output => values.get(output) as Float64Array);
-}
-
 /** Crossings that are looked for; on so many random lines, of lengths over these sizes. */
 const [crossingCount, lineCount] = [6, 48];
 const lineSizes = [1, 0.1, 10, 0.01, 100, 1000, 1];
 /** Each line is looked at in so many places. */
 const placesOnLine = 24;
+/** Where a motion may slide, so many borders are looked at on each line: there may be thousands, of few kinds. */
+const bordersOnLine = 8;
 /** A difference of less, as a share of the values and of the line's size, is rounding at a crossing. */
 const continuityRounding = 1e-9;
 
@@ -325,16 +309,54 @@ export function jumpingCandidates(
 ): boolean[] {
   let modes: Node | undefined;
   const program = holdSwitches(outputs, candidates, size => (modes = input('modes', [size])));
-  const {switches, switchOf} = program;
-  const whole = [joined(program.outputs), ...switches.flatMap(({borders, outcome}) => [...borders, outcome])];
-  const inputs = topological(whole).filter((node): node is Node<'input'> => node.op === 'input' && node !== modes);
-  const line = randomLine(inputs, known);
-  const found = switches.map((one, i) => jumpsAt(one, whole[0], switches, line, modes as Node, i));
-  return candidates.map(node => found[switchOf.get(node) as number]);
+  const {switches, switchOf, size} = program;
+  const value = joined(program.outputs);
+  const inputs = inputsOf([value, ...switches.map(({outcome}) => outcome)]).filter(node => node !== modes);
+  const given = [...inputs, modes as Node];
+  const valueAt = evaluator([value], given);
+  const outcomes = switches.map(({outcome}) => evaluator([outcome], given));
+  // Borders of most read no modes: where one is looked for, the others need not be known.
+  const isNested = switches.map(({outcome}) => topological([outcome]).includes(modes as Node));
+  const lineOf = randomLine(inputs, known);
+  const random = generator(1);
+  const found = new Int32Array(switches.length);
+  const jumps = switches.map((): boolean | undefined => undefined);
+  for (let trial = 0; trial < lineCount && jumps.includes(undefined); trial++) {
+    const length = lineSizes[trial % lineSizes.length];
+    const line = lineOf(length, random, trial % 2 === 1);
+    const modesAt = (s: number, only?: number): Float64Array => {
+      const m = new Float64Array(size);
+      const at = [...line(s), m];
+      if (only !== undefined && !isNested[only]) m.set(outcomes[only](at)[0], switches[only].offset);
+      else switches.forEach(({offset}, i) => m.set(outcomes[i](at)[0], offset));
+      return m;
+    };
+    const scan = scanLine(modesAt);
+    switches.forEach(({offset, size: count}, i) => {
+      if (jumps[i] !== undefined) return;
+      const mode = offset + (Math.floor(((random() + 1) / 2) * count) % count);
+      const crossing = crossingOn(scan, s => modesAt(s, i), mode);
+      if (crossing === undefined) return;
+      // Others that change at the same place are its own doing, or a kind of crossing that tells nothing of this one.
+      const [one, other] = crossing.sides.map(s => valueAt([...line(crossing.at), modesAt(s)])[0].slice());
+      if (!one.every(Number.isFinite) || !other.every(Number.isFinite)) return;
+      found[i]++;
+      const largest = one.reduce((most, x, k) => Math.max(most, Math.abs(x), Math.abs(other[k])), length);
+      if (one.some((x, k) => Math.abs(x - other[k]) > continuityRounding * largest)) jumps[i] = true;
+      else if (found[i] === crossingCount) jumps[i] = false;
+    });
+  }
+  return candidates.map(node => {
+    const i = switchOf.get(node) as number;
+    return jumps[i] ?? found[i] === 0;
+  });
 }
 
+const inputsOf = (nodes: readonly Node[]): Node<'input'>[] =>
+  topological(nodes).filter((node): node is Node<'input'> => node.op === 'input');
+
 /** Values of inputs along a line. */
-type Line = (s: number) => [Node, Float64Array][];
+type Line = (s: number) => Float64Array[];
 
 /** A random line of some size, with the known values as they are, or others near them. */
 type RandomLine = (size: number, random: () => number, areNear: boolean) => Line;
@@ -358,64 +380,30 @@ const randomLine =
           along: new Float64Array(own.length),
         };
       const numbers = (): Float64Array => Float64Array.from({length: node.size}, () => size * random());
-      return {node, from: numbers(), along: numbers()};
+      return {from: numbers(), along: numbers()};
     });
-    return s => ends.map(({node, from, along}) => [node, from.map((x, i) => x + s * along[i])]);
+    return s => ends.map(({from, along}) => from.map((x, i) => x + s * along[i]));
   };
 
-function jumpsAt(
-  {offset, size: count}: Switch,
-  value: Node,
-  switches: readonly Switch[],
-  lineOf: RandomLine,
-  modes: Node,
-  seed: number,
-): boolean {
-  const random = generator(seed + 1);
-  let found = 0;
-  for (let trial = 0; trial < lineCount && found < crossingCount; trial++) {
-    const size = lineSizes[trial % lineSizes.length];
-    const line = lineOf(size, random, trial % 2 === 1);
-    const place = (s: number, m: Float64Array): Map<Node, Float64Array> => new Map([...line(s), [modes, m]]);
-    const outcomes = (s: number): Float64Array => {
-      const m = new Float64Array(modes.size);
-      for (const {outcome, offset: from} of switches) m.set(evaluate([outcome], place(s, m))[0], from);
-      return m;
-    };
-    const crossing = crossingOn(outcomes, offset + (Math.floor(Math.abs(random()) * count) % count));
-    if (crossing === undefined) continue;
-    const [[one], [other]] = [crossing.low, crossing.high].map(m => evaluate([value], place(crossing.at, m)));
-    if (!one.every(Number.isFinite) || !other.every(Number.isFinite)) continue;
-    found++;
-    const largest = one.reduce((most, x, i) => Math.max(most, Math.abs(x), Math.abs(other[i])), size);
-    if (one.some((x, i) => Math.abs(x - other[i]) > continuityRounding * largest)) return true;
-  }
-  return found === 0;
-}
+/** Modes at the places of a line that are looked at, from −1 to 1. */
+const scanLine = (modesAt: (s: number) => Float64Array): Float64Array[] =>
+  Array.from({length: placesOnLine + 1}, (_, k) => modesAt(-1 + (2 * k) / placesOnLine));
 
-/** Where on a line a mode changes, and all modes on either side. */
+/** Where on a line a mode changes first, and places on either side that differ by rounding. */
 function crossingOn(
-  outcomes: (s: number) => Float64Array,
+  scan: readonly Float64Array[],
+  modesAt: (s: number) => Float64Array,
   mode: number,
-): {readonly at: number; readonly low: Float64Array; readonly high: Float64Array} | undefined {
-  let low = outcomes(-1);
-  for (let k = 0; k < placesOnLine; k++) {
-    let [a, b] = [-1 + (2 * k) / placesOnLine, -1 + (2 * (k + 1)) / placesOnLine];
-    let high = outcomes(b);
-    if (low[mode] === high[mode]) {
-      low = high;
-      continue;
-    }
-    for (let halving = 0; halving < 52; halving++) {
-      const middle = (a + b) / 2;
-      const m = outcomes(middle);
-      if (m[mode] === low[mode]) [a, low] = [middle, m];
-      else [b, high] = [middle, m];
-    }
-    // Others that change at the same place are its own doing, or a kind of crossing that tells nothing of this one.
-    return {at: b, low, high};
+): {readonly at: number; readonly sides: readonly [low: number, high: number]} | undefined {
+  const k = scan.findIndex((m, place) => place > 0 && m[mode] !== scan[place - 1][mode]);
+  if (k < 0) return undefined;
+  let [low, high] = [-1 + (2 * (k - 1)) / placesOnLine, -1 + (2 * k) / placesOnLine];
+  for (let halving = 0; halving < 52; halving++) {
+    const middle = (low + high) / 2;
+    if (modesAt(middle)[mode] === scan[k - 1][mode]) low = middle;
+    else high = middle;
   }
-  return undefined;
+  return {at: high, sides: [low, high]};
 }
 
 /** Borders as a step has them: functions of its state, whose modes are a part of it, and of other inputs. */
@@ -440,36 +428,56 @@ export function isAttracting(
   borders: readonly {readonly event: number; readonly mode: number}[],
   known: (input: Node<'input'>) => Float64Array | undefined,
 ): boolean {
-  const whole = [values, rates, outcomes];
-  const inputs = topological(whole).filter((node): node is Node<'input'> => node.op === 'input');
+  const inputs = inputsOf([values, rates, outcomes]);
+  const place = inputs.indexOf(state);
+  if (place < 0) return false;
+  const [ratesAt, outcomesAt] = [evaluator([rates], inputs), evaluator([outcomes], inputs)];
   const lineOf = randomLine(inputs, known);
   const random = generator(1);
-  return borders.some(({event, mode}) => {
-    for (let trial = 0; trial < lineCount; trial++) {
-      const line = lineOf(lineSizes[trial % lineSizes.length], random, trial % 2 === 1);
-      const place = (s: number, modes: Float64Array): Map<Node, Float64Array> => {
-        const given = new Map<Node, Float64Array>(line(s));
-        const x = given.get(state) ?? new Float64Array(state.size);
-        x.set(modes, offset);
-        return given.set(state, x);
-      };
-      const modesAt = (s: number): Float64Array => {
-        let modes: Float64Array = new Float64Array(outcomes.size);
-        // Borders that read other modes are right in the second round.
-        for (let round = 0; round < 2; round++) modes = evaluate([outcomes], place(s, modes))[0];
-        return modes;
-      };
-      const crossing = crossingOn(modesAt, mode);
+  const withModes = (given: Float64Array[], modes: Float64Array): Float64Array[] => {
+    given[place].set(modes, offset);
+    return given;
+  };
+  // A border is attracting only where its rate depends on modes: those of positions and of times do not.
+  const moved = new Set<number>();
+  for (let trial = 0; trial < lineSizes.length; trial++) {
+    const at = lineOf(lineSizes[trial], random, trial % 2 === 1)(0);
+    const [one, other] = [0, 1].map(() =>
+      ratesAt(
+        withModes(
+          at,
+          new Float64Array(outcomes.size).map(() => (random() > 0 ? 1 : 0)),
+        ),
+      )[0].slice(),
+    );
+    one.forEach((rate, event) => {
+      if (rate !== other[event]) moved.add(event);
+    });
+  }
+  const likely = borders.filter(({event}) => moved.has(event));
+  for (let trial = 0; trial < lineCount && likely.length > 0; trial++) {
+    const line = lineOf(lineSizes[trial % lineSizes.length], random, trial % 2 === 1);
+    const modesAt = (s: number): Float64Array => {
+      let modes: Float64Array = new Float64Array(outcomes.size);
+      const at = line(s);
+      // Borders that read other modes are right in the second round.
+      for (let round = 0; round < 2; round++) modes = outcomesAt(withModes(at, modes))[0].slice();
+      return modes;
+    };
+    const scan = scanLine(modesAt);
+    for (let pick = 0; pick < Math.min(likely.length, bordersOnLine); pick++) {
+      const {event, mode} = likely[Math.floor(((random() + 1) / 2) * likely.length) % likely.length];
+      const crossing = crossingOn(scan, modesAt, mode);
       if (crossing === undefined) continue;
+      const modes = modesAt(crossing.sides[0]);
       const [below, above] = [0, 1].map(side => {
-        const modes = crossing.low.slice();
         modes[mode] = side;
-        return evaluate([rates], place(crossing.at, modes))[0][event];
+        return ratesAt(withModes(line(crossing.at), modes))[0][event];
       });
       if (below > 0 && above < 0) return true;
     }
-    return false;
-  });
+  }
+  return false;
 }
 
 /** Numbers from −1 to 1 that are the same in every run (Numerical Recipes' congruential generator). */

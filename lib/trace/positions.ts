@@ -3,9 +3,9 @@
  * tables, which keep the sparsity of what depends on what.
  */
 import {constant, gather, gatherAt, reshape, scatter, scatterAt, viewTable} from '../graph/build.js';
+import {primitiveOf} from '../graph/primitives/index.js';
 import type {Node, Shape} from '../graph/node.js';
 import {isOp, sizeOf, topological} from '../graph/node.js';
-import {primitiveOf} from '../graph/primitives/index.js';
 
 /** 0, step, 2·step, … in row-major order. */
 export function counting(shape: Shape, step = 1): Node {
@@ -34,8 +34,7 @@ function evaluate(node: Node): Float64Array {
   if (isOp(node, 'constant')) return node.attributes.values;
   const out = new Float64Array(node.size);
   const operands = node.operands.map(operand => evaluated.get(operand) ?? evaluate(operand));
-  if (node.op === 'reshape') out.set(operands[0]);
-  else primitiveOf(node).evaluate(node)(operands, out);
+  primitiveOf(node).evaluate(node)(operands, out);
   return out;
 }
 
