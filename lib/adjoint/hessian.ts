@@ -136,33 +136,33 @@ export class SecondOrderPull {
     const moving = timed ? {dt: dtIn, dh: dhIn} : {};
     const remainder = new TangentResidual(context, count, {dx: dxIn, ...moving, dz}, directions);
     this.pull = (record, k, {dx, dt, dh}, {cotangent, change}, z, complete) => {
-      const changeUnknown = (): void => {
-        dNextCotangent?.set(change);
-        sequentialUnknown();
-        if (dZCotangent !== undefined) addTo(dZCotangent, z?.change);
-      };
       record.load(k, buffers);
       dxIn?.set(dx);
       if (dt !== undefined) dtIn?.set(dt);
       if (dh !== undefined) dhIn?.set(dh);
       nextCotangent?.set(cotangent);
+      dNextCotangent?.set(change);
       if (jacobian !== undefined) {
         jacobian.refresh();
         pushResidual();
         remainder.setStep(record, k);
         if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.residual);
         pullUnknown();
-        if (zCotangent !== undefined) addTo(zCotangent, z?.cotangent);
+        addTo(zCotangent, z?.cotangent);
         if (w !== undefined && zCotangent !== undefined) jacobian.solveManyTransposed(zCotangent, w, 1, record, k);
       }
-      if (jacobian !== undefined || complete !== undefined) changeUnknown();
       if (complete !== undefined && begin.h !== undefined) {
+        sequentialUnknown();
+        addTo(dZCotangent, z?.change);
         complete(begin.h.change, dZCotangent);
-        changeUnknown();
+        dNextCotangent?.set(change);
       }
-      dNextCotangent?.set(change);
-      if (jacobian !== undefined && dw !== undefined && dZCotangent !== undefined)
-        jacobian.solveManyTransposed(dZCotangent, dw, count, record, k);
+      if (jacobian !== undefined) {
+        sequentialUnknown();
+        addTo(dZCotangent, z?.change);
+        if (dw !== undefined && dZCotangent !== undefined)
+          jacobian.solveManyTransposed(dZCotangent, dw, count, record, k);
+      }
       pullStep();
       sequentialStep();
       sources.forEach((source, i) => {
@@ -208,6 +208,8 @@ export interface ParameterPair {
   readonly changes: readonly Float64Array[];
 }
 
+const nothing: readonly InteriorPair[] = [];
+
 /** Steps of a grid. */
 const pullRows = (steps: SecondOrderPull): SecondOrderTransitions => ({
   pull({record, from, to, tangent}, x) {
@@ -250,9 +252,9 @@ export function sweepBackSecondOrder(
   const x = zeroPair(context.traced.state.size, count);
   const cursor = new SavedCursor(saved, true);
   /** Adds what is saved at the end of transition n, and returns what is saved inside it. */
-  const savedIn = (n: number): InteriorPair[] => {
+  const savedIn = (n: number): readonly InteriorPair[] => {
+    if (!cursor.back(n)) return nothing;
     const within: InteriorPair[] = [];
-    cursor.back(n);
     for (let i = cursor.from; i < cursor.to; i++) {
       const theta = cursor.theta(i);
       if (theta === 1) addPair(x, cotangent(i));

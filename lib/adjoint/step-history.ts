@@ -137,6 +137,11 @@ export class StepHistory {
     return this.t.length;
   }
 
+  /** Whether there are events or jumps in it. */
+  get hasEvents(): boolean {
+    return this.eventTimes.length + this.interiorEvents.size > 0;
+  }
+
   /** Drops all of it. */
   clear(): void {
     for (const list of [

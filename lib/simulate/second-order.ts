@@ -8,6 +8,7 @@ import type {SecondOrderBackwards, SecondOrderStep} from '../adjoint/hessian.js'
 import type {StepRecord} from '../adjoint/record.js';
 import {firstPass, reverseAll} from '../adjoint/schedule.js';
 import type {SavedStates, StepHistory} from '../adjoint/step-history.js';
+import {savesWithinSteps} from '../adjoint/step-history.js';
 import type {Directions} from '../adjoint/directions.js';
 import type {Sensitivities, TransitionPush} from '../adjoint/sweep-forward.js';
 import {pushRows, SweepForward} from '../adjoint/sweep-forward.js';
@@ -29,7 +30,7 @@ interface Pair {
 export class SecondOrderCheckpointer implements BackwardRecorder {
   readonly record: StepRecord;
   readonly independentSteps = true;
-  /** Tangents of times, of a run with a step history. */
+  /** Tangents of transitions with states or events within them, or of times that move. */
   readonly timed: TimedPush | undefined;
   private readonly sweep: SweepForward;
   /** By row of the record, the tangents before it; by transition, the number of rows when it was reached. */
@@ -61,7 +62,8 @@ export class SecondOrderCheckpointer implements BackwardRecorder {
     const {count} = directions;
     this.count = history?.count ?? grid.steps;
     this.end = new Float64Array(state.size);
-    if (history !== undefined) this.timed = new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
+    if (history !== undefined && (history.hasEvents || savesWithinSteps(saved)))
+      this.timed = new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
     this.sweep = new SweepForward(
       prepared,
       saved,

@@ -89,6 +89,32 @@ describe('random switched systems', () => {
         expect(gradient.params[name][0], `${name} of ${JSON.stringify({start, p})}`).to.be.closeTo(byName, 1e-7 * size);
       }
       expect(gradient.initial.y[0]).to.be.closeTo(slopes[names.length], 1e-7 * size);
+
+      const along = Object.fromEntries(names.map(name => [name, random(-1, 1)])) as Numbers;
+      const direction = {params: along, initial: {y: random(-1, 1)}};
+      const moved = (d: number): [start: number, p: Numbers] => [
+        start + d * direction.initial.y,
+        Object.fromEntries(names.map(name => [name, p[name] + d * along[name]])) as Numbers,
+      ];
+      const second = (displaced: (start: number, p: Numbers, e: number) => number): number =>
+        slope(d => slope(e => displaced(...moved(d), e), 5e-4), 5e-4);
+      const {products, trajectory: again} = prepared.hvps(({y}) => tf.sum(tf.slice(y, [1], [1])), [direction], {
+        initial: {y: start},
+        params: p,
+      });
+      again.dispose();
+      const product = [...names.map(name => products[0].params[name][0]), products[0].initial.y[0]];
+      const exactly = [
+        ...names.map(name => second((y, q, e) => exact(y, {...q, [name]: q[name] + e}, T))),
+        second((y, q, e) => exact(y + e, q, T)),
+      ];
+      const scale = Math.max(size, ...exactly.map(Math.abs));
+      product.forEach((value, k) =>
+        expect(value, `second derivative ${k} of ${JSON.stringify({start, p})}`).to.be.closeTo(
+          exactly[k],
+          1e-6 * scale,
+        ),
+      );
     }
     expect(compared).to.be.greaterThan(cases(20) / 2);
   });
