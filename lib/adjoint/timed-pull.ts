@@ -110,17 +110,20 @@ export function crossingRate(
   if (least === fixedTime) return Infinity;
   if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
     const t = toUserTime(traced, clock);
+    const {switches = []} = traced;
+    const border = switches[event - ((traced.functions.events?.size ?? 0) - switches.length)];
+    const title = border === undefined ? `events[${event}]` : `The border of '${border.name}'`;
     if (least === Infinity)
       throw new EventError(
         'jumping',
-        `events[${event}] jumps through zero at t = ${Number(t.toPrecision(12))}, and what makes it jump is `
+        `${title} jumps through zero at t = ${Number(t.toPrecision(12))}, and what makes it jump is `
           + 'not known: the time of such an event has no derivative that is known. Make it jump by a held input, '
           + 'whose samples have known times, or let an event of its own make the change.',
         {event, t, rate},
       );
     throw new EventError(
       'grazing',
-      `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, within rounding: `
+      `${title} touches zero at t = ${Number(t.toPrecision(12))} without crossing it, within rounding: `
         + 'the time of such an event has no derivative. Move the threshold, or use a loss that does not depend on '
         + 'this event.',
       {event, t, rate},

@@ -56,6 +56,17 @@ export interface Switch {
   readonly borders: readonly Node[];
   /** [size]: the modes that the borders have now. */
   readonly outcome: Node;
+  /** [size]: the modes that the program is evaluated with. */
+  readonly held: Node;
+}
+
+/** What the borders of a switch depend on. */
+export interface Course {
+  /** They read the state; if not, t and parameters alone. */
+  readonly state: boolean;
+  readonly parameters: boolean;
+  /** They are lines in t while modes are held. */
+  readonly line: boolean;
 }
 
 /** A program whose switches are held. */
@@ -255,17 +266,18 @@ export function holdSwitches(
     const number = switchOf.get(node) as number;
     const {offset} = places[number];
     // Whole numbers have no derivative: a mode is one, though it be stored as a float.
-    const held = cast(cast(slice(all, [offset], [node.size]), 'int'), 'float');
-    const own = select(binary('less', held, full(releasedMode / 2, held.shape)), outcomeOf(border, node.size), held);
-    replaced.set(node, cast(broadcastTo(border.replacement(own), node.shape), node.dtype));
-    switches[number] ??= switchFrom(border, own, offset, node.size);
+    const mode = cast(cast(slice(all, [offset], [node.size]), 'int'), 'float');
+    const isReleased = binary('less', mode, full(releasedMode / 2, mode.shape));
+    const held = switches[number]?.held ?? select(isReleased, outcomeOf(border, node.size), mode);
+    replaced.set(node, cast(broadcastTo(border.replacement(held), node.shape), node.dtype));
+    switches[number] ??= switchFrom(border, held, offset, node.size);
   }
   return {outputs: replaceNodes(outputs, replaced), switches, switchOf, size};
 }
 
 function switchFrom(border: Border, modes: Node, offset: number, size: number): Switch {
   const {kind, name, value, search} = border;
-  const here = {kind, name, offset, size, outcome: outcomeOf(border, size)};
+  const here = {kind, name, offset, size, outcome: outcomeOf(border, size), held: modes};
   if (kind === 'comparison') return {...here, borders: [value]};
   if (search === undefined) {
     const above = sub(value, modes);
@@ -279,6 +291,69 @@ function switchFrom(border: Border, modes: Node, offset: number, size: number): 
 function outcomeOf({kind, value, search}: Border, size: number): Node {
   if (kind === 'comparison') return cast(binary('greater', value, full(0, value.shape)), 'float');
   return search === undefined ? unary('floor', value) : cast(reshape(search, [size]), 'float');
+}
+
+/** What a node depends on, and its degree as a polynomial in t: 2 is any other function. */
+interface Dependence {
+  readonly state: boolean;
+  readonly parameters: boolean;
+  readonly degree: number;
+}
+
+const independent: Dependence = {state: false, parameters: false, degree: 0};
+
+function degreeOf(node: Node, degrees: readonly number[]): number {
+  const highest = Math.max(0, ...degrees);
+  if (highest === 0) return 0;
+  if (isOp(node, 'unary')) return node.attributes.fn === 'neg' ? highest : 2;
+  if (isOp(node, 'binary')) {
+    const {fn} = node.attributes;
+    if (fn === 'add' || fn === 'sub') return highest;
+    if (fn === 'mul') return Math.min(2, degrees[0] + degrees[1]);
+    return fn === 'div' && degrees[1] === 0 ? highest : 2;
+  }
+  const isMoved = movingValues.has(node.op) && (node.op === 'concat' || degrees.slice(1).every(degree => degree === 0));
+  return isMoved ? highest : 2;
+}
+
+/**
+ * What the borders of each switch depend on.
+ * @param time the input that is t
+ * @param states inputs that are parts of the state
+ */
+export function coursesOf(
+  {switches}: HeldProgram,
+  time: Node | undefined,
+  states: ReadonlySet<Node>,
+): readonly Course[] {
+  const known = new Map<Node, Dependence>();
+  const of = (node: Node): Dependence => known.get(node) as Dependence;
+  const joint = (nodes: readonly Node[]): Dependence => ({
+    state: nodes.some(node => of(node).state),
+    parameters: nodes.some(node => of(node).parameters),
+    degree: Math.max(0, ...nodes.map(node => of(node).degree)),
+  });
+  return switches.map(({borders, held}) => {
+    // A border that reads its own mode waits for no other.
+    known.set(held, independent);
+    for (const node of topological(borders)) {
+      if (known.has(node)) continue;
+      if (node === time) known.set(node, {...independent, degree: 1});
+      else if (node.op === 'input')
+        known.set(node, {state: states.has(node), parameters: !states.has(node), degree: 0});
+      else
+        known.set(node, {
+          ...joint(node.operands),
+          degree: degreeOf(
+            node,
+            node.operands.map(one => of(one).degree),
+          ),
+        });
+    }
+    const {degree, ...reads} = joint(borders);
+    known.set(held, {...reads, degree: 0});
+    return {...reads, line: degree < 2};
+  });
 }
 
 const joined = (outputs: readonly Node[]): Node =>

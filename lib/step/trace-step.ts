@@ -205,7 +205,9 @@ function maySlide(
   if (isConstrained(system) || hasMassMatrix(system) || (system.kind === 'mechanics' && isGeneral(system)))
     return false;
   const first = events.size - switches.length;
-  const borders = switches.flatMap(({mode, change}, i) => (change === 'side' ? [{event: first + i, mode}] : []));
+  const borders = switches.flatMap(({mode, change, course}, i) =>
+    change === 'side' && course.state ? [{event: first + i, mode}] : [],
+  );
   return isAttracting(
     {values: events, rates, outcomes, state: inputs.x, offset: modes.offset},
     borders,

@@ -6,8 +6,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {concat, input, lastNode, slice} from '../graph/build.js';
 import type {Node} from '../graph/node.js';
-import {holdSwitches, jumpingCandidates, slidingMode, switchCandidates} from '../graph/switches.js';
-import type {HeldProgram} from '../graph/switches.js';
+import {coursesOf, holdSwitches, jumpingCandidates, slidingMode, switchCandidates} from '../graph/switches.js';
+import type {Course, HeldProgram} from '../graph/switches.js';
 import {replaceNodes} from '../graph/replace-nodes.js';
 import {requireSession, type Session} from '../trace/session.js';
 import {constantTensor, nodeOf, tensorOf, tracedLifts} from '../trace/trace.js';
@@ -25,6 +25,7 @@ export interface SwitchEvent {
   readonly change: 'side' | 'falls' | 'rises' | 'leaves below' | 'leaves above';
   /** What it is and where, for messages: 'less in derivative'. */
   readonly name: string;
+  readonly course: Course;
 }
 
 /** The switches of one function, as a trace found them. */
@@ -47,32 +48,38 @@ export class SystemSwitches {
   /** Motion along borders that it is pushed to from both sides is a part of the equations. */
   slides = false;
 
-  /** Modes of comparisons, in their order. */
+  /** Modes of comparisons that read the state, in their order. */
   get comparisons(): number[] {
-    return this.events.flatMap(({mode, change}) => (change === 'side' ? [mode] : []));
+    return this.sides.map(({mode}) => mode);
+  }
+
+  private get sides(): SwitchEvent[] {
+    return this.events.filter(({change, course}) => change === 'side' && course.state);
   }
 
   /** Adds motion along the borders of comparisons. */
   slide(): void {
     this.slides = true;
-    const sides = this.events.filter(({change}) => change === 'side');
+    const {sides} = this;
     for (const change of ['leaves below', 'leaves above'] as const)
-      for (const {mode, name} of sides) this.events.push({mode, change, name});
+      for (const {mode, name, course} of sides) this.events.push({mode, change, name, course});
   }
 
-  add(term: string, found: readonly boolean[], {switches, size}: HeldProgram): void {
+  add(term: string, found: readonly boolean[], {switches, size}: HeldProgram, courses: readonly Course[]): void {
     const offset = this.size;
     this.functions.set(term, {jumps: found, offset, size});
     this.size += size;
-    for (const {kind, name, offset: from, size: count, borders} of switches)
+    switches.forEach(({kind, name, offset: from, size: count, borders}, number) =>
       borders.forEach((_, border) => {
         for (let i = 0; i < count; i++)
           this.events.push({
             mode: offset + from + i,
             change: kind === 'comparison' ? 'side' : border === 0 ? 'falls' : 'rises',
             name: `${name} in ${term}`,
+            course: courses[number],
           });
-      });
+      }),
+    );
   }
 }
 
@@ -261,7 +268,9 @@ export class SwitchScope {
       candidates.filter((_, i) => found[i]),
       size => input('modes of a function', [size]),
     );
-    this.switches.add(term, found, held);
+    const {stands} = stood;
+    const time = stands.get('t');
+    this.switches.add(term, found, held, coursesOf(held, time, new Set([...stands.values()].filter(n => n !== time))));
   }
 }
 

@@ -10,6 +10,7 @@ import {modeBlock} from '../../graph/switches.js';
 import type {SwitchEvent} from '../../system/switches.js';
 import type {PlannedEvent} from './plan.js';
 import {stopsOf} from './plan.js';
+import {gridStep} from '../grid.js';
 import {RunFailure, stepSizeError, captureFailure} from '../run-failure.js';
 import type {TimeLoop, LoopResult} from '../time-loop.js';
 import type {BackwardRecorder, BackwardPolicy} from '../path.js';
@@ -55,10 +56,11 @@ const maxLengthRatio = 100;
  * The border of a switch as an event: a whole number falls below its lower border, and rises above its upper one; a
  * share falls below 0, or rises above 1.
  */
-const plannedSwitch = ({change, name}: SwitchEvent): PlannedEvent => ({
+const plannedSwitch = ({change, name, course}: SwitchEvent): PlannedEvent => ({
   direction: change === 'side' ? 'both' : change === 'falls' || change === 'leaves below' ? 'falling' : 'rising',
   then: 'switch',
   name,
+  moves: course.state || course.parameters,
 });
 
 export class HistoryLoop implements TimeLoop, EventfulLoop {
@@ -165,10 +167,29 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.attempts = new AttemptLoop(this.controller, this.counters);
     this.sequence = new StepSequence(this.controller, this.saver, grid.t0, () => this.presentEnd());
     this.eventHandler = new LoopEvents(this, this.events);
-    for (const event of this.integrator.slidingAtStart) this.log.slides(event, grid.t0);
+    this.tellOfStart();
     this.adjustStart();
     this.resume(plan.resume);
     this.saver.start(this.t, this.integrator.state);
+  }
+
+  private tellOfStart(): void {
+    const {log, t, keeping, events} = this;
+    const {released, left, eitherWay} = this.integrator.bordersAtStart;
+    for (const event of released) log.slides(event, t);
+    for (const event of eitherWay) log.leavesEitherWay(event, t);
+    if (keeping !== undefined) for (const event of left) if (events[event].moves === true) log.startsOnBorder(event, t);
+  }
+
+  /** A switch has changed: a state that is saved at just this time has derivatives on either side. */
+  switched(event: number): void {
+    const {t, keeping, adaptive, saver, plan, prepared, events} = this;
+    if (keeping === undefined || events[event].moves !== true) return;
+    const isNow = (time = NaN): boolean => Math.abs(time - t) <= minStep(t);
+    const {grid} = prepared.options;
+    const step = adaptive ? undefined : gridStep(t, grid);
+    if (isNow(plan.end) || saver.asksFor(t) || (step !== undefined && isNow(grid.time(step)) && saver.savesStep(step)))
+      this.log.changesWhereSaved(event, t);
   }
 
   /** The length of the first adaptive step: as given, or chosen by the motion. */
@@ -260,10 +281,15 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     if (this.keeping === undefined && this.count > maxUnusedHistory) this.history.clear();
     if (this.status !== 'completed') return false;
     if (this.count === 0 && this.stepCount === 0 && this.restarts.has(t)) this.restart();
+    if (this.count === 0 && this.stepCount === 0 && integrator.bordersAtStart.sliding.length > 0) {
+      this.eventHandler.begin(integrator.bordersAtStart.sliding);
+      return true;
+    }
     if (controller.done(t)) {
       this.finishRun();
       return false;
     }
+    if (integrator.modes !== undefined) controller.stop = integrator.modes.nextTime(t, controller.length);
     if (this.adaptive ? this.takeBlock() : this.takeGridBlock()) return true;
     this.trial.begin(this.currentState ?? integrator.state.slice());
     const tried = this.attempts.next(t, this.trial);
@@ -328,7 +354,9 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     const isKept = this.keeping !== undefined;
     if (this.gridBlocks === null) this.gridBlocks = GridBlocks.of(prepared, integrator.stepper, isKept);
     const {gridBlocks: blocks} = this;
-    const most = isKept ? (this.recorder?.batchFrom?.(count) ?? 0) : Infinity;
+    const kept = isKept ? (this.recorder?.batchFrom?.(count) ?? 0) : Infinity;
+    // The step that reaches a known crossing is cut there.
+    const most = Math.min(kept, Math.ceil((controller.stop - this.t) / this.dt) - 1);
     const taken = blocks?.take(n, most, sequence.acceptedSteps, saver, restarts) ?? 0;
     if (blocks === undefined || taken === 0) return false;
     const {rows, width} = blocks;

@@ -12,7 +12,7 @@ import type {RunContext} from '../run-context.js';
 import {startRun} from '../start.js';
 import type {Counters, Status} from '../counters.js';
 import {Stepper} from '../stepper.js';
-import {Modes} from './modes.js';
+import {Modes, type BordersAtStart} from './modes.js';
 import {jumpOf} from '../../step/traced-step.js';
 import type {DenseOutput, SavedStep} from './saver.js';
 
@@ -85,8 +85,8 @@ export class Integrator implements DenseOutput<CompletedStep> {
   private readonly looked: DenseEvents[] = [];
   /** The modes of switches, where the run has any. */
   readonly modes: Modes | undefined;
-  /** Borders of switches that the motion is pushed to from both sides where it starts. */
-  slidingAtStart: readonly number[] = [];
+  /** Borders of switches that the run starts on. */
+  bordersAtStart: BordersAtStart = {sliding: [], released: [], left: [], eitherWay: []};
 
   /** @param repeatable no step depends on those before it but through the state */
   constructor(
@@ -116,7 +116,7 @@ export class Integrator implements DenseOutput<CompletedStep> {
     const modes = this.modesOf(whole);
     if (modes === undefined) return initialValues;
     whole.set(initialValues);
-    this.slidingAtStart = modes.start(t0);
+    this.bordersAtStart = modes.start(t0);
     return this.own(whole);
   }
 
@@ -128,7 +128,8 @@ export class Integrator implements DenseOutput<CompletedStep> {
     if (traced.switches === undefined || plan === undefined) return undefined;
     const events = (x: Float64Array, t: number): EventValues => this.events(x, t);
     const outcomes = (x: Float64Array, t: number): Float64Array => this.outcomes(x, t);
-    return new Modes(traced, {state, events, outcomes}, traced.switches, plan.events.length);
+    const {t0} = this.prepared;
+    return new Modes(traced, {state, events, outcomes}, traced.switches, plan.events.length, t0, plan.end);
   }
 
   /**

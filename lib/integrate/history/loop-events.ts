@@ -27,6 +27,9 @@ const still = 64 * Number.EPSILON;
  */
 const sampleShare = 1e-5;
 
+/** A switch that changes without end does so ever faster: its changes are counted within this share of dt. */
+const chatterShare = 1e-4;
+
 /** A step that ends at an event, and what it shows of the events. */
 interface Cut {
   readonly step: CompletedStep;
@@ -58,6 +61,8 @@ export interface EventfulLoop {
   /** A step becomes part of the step history; with an event, its end is that event's time. */
   commit(step: CompletedStep, event?: number, least?: number): void;
   jump(event: number, before: Float64Array, checked?: boolean, modes?: Float64Array): void;
+  /** A switch has changed at the present time. */
+  switched(event: number): void;
   fail(status: Failure, t: number, h: number): false;
 }
 
@@ -148,6 +153,7 @@ export class LoopEvents {
     this.note(watch.found, step);
     this.sides = watch.sides;
     for (const event of watch.lost) this.loop.log.lose(event, step.end);
+    for (const {event, theta} of watch.touched) this.loop.log.touches(event, step.t + theta * step.h);
     integrator.state.set(step.next);
     return false;
   }
@@ -199,6 +205,7 @@ export class LoopEvents {
   /** The events of a step. The time of one whose function jumps is that of the jump, or has no known derivative. */
   private crossingsIn(step: CompletedStep): Watch {
     const {events, tolerance, settled, sides, rounding} = this;
+    this.loop.integrator.load(step);
     const watch = crossings(this.loop.integrator, events, step, settled, sides, tolerance, rounding);
     return {
       ...watch,
@@ -397,17 +404,33 @@ export class LoopEvents {
     const {integrator, t, log, dt} = this.loop;
     const {modes} = integrator;
     if (modes === undefined) return;
-    const settle = (): void => modes.settle(t, this.modesAtZero());
+    const settle = (): void => modes.settle(t, this.modesAtZero(event));
     modes.cross(event, rising);
     settle();
     const rate = integrator.events(integrator.state, t).rates[event];
     const isSentBack = this.isActive(event, !rising) && (rising ? rate < 0 : rate > 0);
     // Two borders may send the motion to and fro.
-    if (isSentBack || log.chatters(event, t, dt) !== undefined) {
+    if (modes.isPushed(event) && (isSentBack || log.chatters(event, t, chatterShare * dt) !== undefined)) {
       if (!modes.stay(event)) log.slides(event, t);
       settle();
     }
+    this.loop.switched(event);
     this.loop.jump(event, before, false, modes.values.slice());
+  }
+
+  /** A run starts on borders that its motion slides along: what it starts with beside them is lost at once. */
+  begin(borders: readonly number[]): void {
+    const {integrator, sequence} = this.loop;
+    const {modes, state} = integrator;
+    if (modes === undefined) return;
+    for (const event of borders) {
+      const before = state.slice();
+      this.loop.commit(this.instantStep({t: this.loop.t, x: before}), event);
+      modes.stay(event);
+      modes.settle(this.loop.t, this.modesAtZero(event));
+      this.loop.jump(event, before, false, modes.values.slice());
+    }
+    sequence.interrupt(state, this.loop.count);
   }
 
   /** Leaves borders along which the motion would slide with a share that there is not: others have changed it. */
@@ -423,18 +446,23 @@ export class LoopEvents {
       const before = state.slice();
       this.loop.commit(this.instantStep({t, x: before}), next);
       modes.cross(next, true);
-      modes.settle(t, this.modesAtZero());
+      modes.settle(t, this.modesAtZero(next));
       this.loop.jump(next, before, false, modes.values.slice());
     }
   }
 
-  /** Modes whose borders are zero at present: which side they are on is theirs to tell. */
-  private modesAtZero(): ReadonlySet<number> {
+  /**
+   * Modes whose borders are zero at present: which side they are on is theirs to tell. The one that has just changed is
+   * among them, though its border's rate with the new mode be so small that its rounding is no longer zero.
+   */
+  private modesAtZero(changed: number): ReadonlySet<number> {
     const {integrator, t} = this.loop;
     const {e, rates} = integrator.events(integrator.state, t);
     return new Set(
       this.events.flatMap((_, j) =>
-        this.isSwitch(j) && touches(e[j], rates[j], this.simultaneous(j)) ? [integrator.modes?.modeOf(j) ?? -1] : [],
+        this.isSwitch(j) && (j === changed || touches(e[j], rates[j], this.simultaneous(j)))
+          ? [integrator.modes?.modeOf(j) ?? -1]
+          : [],
       ),
     );
   }
@@ -478,8 +506,15 @@ export class LoopEvents {
       ratesBefore.set(event, this.rates[event]);
       const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));
       if (then === 'switch') {
+        const waiting = queue;
         this.change(event, way, before);
-        queue = this.present(this.loop.t, fired, turned).filter(other => other !== event);
+        const {e} = integrator.events(integrator.state, this.loop.t);
+        const present = this.present(this.loop.t, fired, turned).filter(other => other !== event);
+        // What has reached its border stays there, however slowly it goes on from here.
+        const reaching = waiting.filter(
+          j => this.isSwitch(j) && e[j] === reached[j] && this.isActive(j, this.rates[j] > 0),
+        );
+        queue = [...new Set([...present, ...reaching])].sort((a, b) => a - b);
         continue;
       }
       this.loop.jump(event, before);

@@ -8,6 +8,7 @@ import type {Block} from '../../step/layout.js';
 import {toUserTime} from '../../step/time-direction.js';
 import type {TracedStep} from '../../step/traced-step.js';
 import type {SwitchEvent} from '../../system/switches.js';
+import {SwitchTimes} from './switch-times.js';
 
 /** What the modes are read from. */
 export interface ModeReader {
@@ -19,6 +20,17 @@ export interface ModeReader {
   outcomes(x: Float64Array, t: number): Float64Array;
 }
 
+/** Borders that a run starts on, by their events. */
+export interface BordersAtStart {
+  /** The motion is pushed to them from both sides, and slides along them. */
+  readonly sliding: readonly number[];
+  /** It cannot: the comparison is evaluated as it stands. */
+  readonly released: readonly number[];
+  /** It goes to one side, whichever it starts on; or to the side that it starts on. */
+  readonly left: readonly number[];
+  readonly eitherWay: readonly number[];
+}
+
 /** A border is at zero where a state starts within this share of the function's change in a unit of its rate. */
 const startRounding = 16 * Number.EPSILON;
 
@@ -27,17 +39,29 @@ const isFree = (mode: number): boolean => mode === releasedMode || mode === slid
 
 export class Modes {
   private readonly block: Block;
+  private readonly times: SwitchTimes;
 
-  /** @param first the number of the first border among the events */
+  /**
+   * @param first the number of the first border among the events
+   * @param start of the run, and its end, by the clock; undefined where a number of steps ends it
+   */
   constructor(
     private readonly traced: TracedStep,
     private readonly reader: ModeReader,
     private readonly switches: readonly SwitchEvent[],
     private readonly first: number,
+    start: number,
+    end: number | undefined,
   ) {
     const block = traced.state.block(modeBlock);
     if (block === undefined) throw new Error('a step with switches has modes');
     this.block = block;
+    this.times = new SwitchTimes(this, reader, switches, first, start, end);
+  }
+
+  /** The first crossing after t of a border that moves with time and parameters alone. @param length of steps */
+  nextTime(t: number, length: number): number {
+    return this.times.next(t, length);
   }
 
   /** The present modes, a view of the state. */
@@ -70,6 +94,11 @@ export class Modes {
     return change === 'leaves below' ? value < 0 : change === 'leaves above' && value > 0;
   }
 
+  /** Whether the motion may be pushed to the border of an event: whole numbers and sides that the state changes. */
+  isPushed(event: number): boolean {
+    return this.switches[event - this.first].course.state;
+  }
+
   /** Crosses a border: its mode becomes that of the side it goes to. */
   cross(event: number, rising: boolean): void {
     const {mode, change} = this.switches[event - this.first];
@@ -84,10 +113,14 @@ export class Modes {
    * @returns false where it cannot: the switch is evaluated as it stands from here
    */
   stay(event: number): boolean {
-    const {mode, change} = this.switches[event - this.first];
-    const slides = change === 'side' && this.switches.some(one => one.change === 'leaves below');
-    this.values[mode] = slides ? slidingMode : releasedMode;
+    const slides = this.maySlide(event);
+    this.values[this.modeOf(event)] = slides ? slidingMode : releasedMode;
     return slides;
+  }
+
+  private maySlide(event: number): boolean {
+    const {mode, change} = this.switches[event - this.first];
+    return change === 'side' && this.switches.some(one => one.mode === mode && one.change === 'leaves below');
   }
 
   /**
@@ -120,14 +153,14 @@ export class Modes {
   }
 
   /**
-   * The modes of a start: by the borders, and at a border by where the motion goes.
-   * @returns the borders that the motion is pushed to from both sides, and cannot slide along
+   * The modes of a start: by the borders, and at a border by where the motion goes. A motion that will slide along one
+   * has the mode above it.
    */
-  start(t: number): number[] {
+  start(t: number): BordersAtStart {
     const {values, reader, switches, first} = this;
     values.fill(0);
     this.settle(t, new Set());
-    const sliding: number[] = [];
+    const found: {[name in keyof BordersAtStart]: number[]} = {sliding: [], released: [], left: [], eitherWay: []};
     const kept = new Set<number>();
     const {e} = reader.events(reader.state, t);
     switches.forEach(({mode, change}, i) => {
@@ -147,10 +180,13 @@ export class Modes {
       const before = values[mode];
       const [fromBelow, fromAbove] = [rateIn(below), rateIn(below + 1)];
       kept.add(mode);
-      if (fromBelow > 0 && fromAbove < 0) sliding.push(event);
+      if (fromBelow > 0 && fromAbove < 0) found[this.maySlide(event) ? 'sliding' : 'released'].push(event);
+      else found[fromBelow < 0 && fromAbove > 0 ? 'eitherWay' : 'left'].push(event);
       const goesTo = fromAbove > 0 && fromBelow >= 0 ? below + 1 : fromBelow < 0 && fromAbove <= 0 ? below : before;
       rateIn(goesTo);
     });
-    return sliding.filter(event => !this.stay(event));
+    for (const event of found.released) this.stay(event);
+    for (const event of found.sliding) values[this.modeOf(event)] = 1;
+    return found;
   }
 }

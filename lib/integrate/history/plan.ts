@@ -23,6 +23,8 @@ export interface PlannedEvent {
   /** 'switch': the border of a comparison of the system's own functions, whose mode changes. */
   readonly then: 'stop' | 'record' | 'jump' | 'switch';
   readonly name?: string;
+  /** The border of a switch whose crossings move with the state or with parameters. */
+  readonly moves?: boolean;
 }
 
 /** Plain values: what the time loop reads; times are the clock's. */

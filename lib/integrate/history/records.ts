@@ -94,6 +94,48 @@ export class EventLog {
     );
   }
 
+  /** The function of a switch turns back where it is zero; told once. */
+  touches(event: number, t: number): void {
+    this.tell(
+      'touched',
+      event,
+      `The border of '${this.events[event].name}' is touched at t = ${this.short(t)} and not crossed: with slightly `
+        + 'other parameters it is crossed, and derivatives do not know that.',
+    );
+  }
+
+  /** A switch changes at a time that is saved, whatever the parameters; told once. */
+  changesWhereSaved(event: number, t: number): void {
+    this.tell(
+      'saved',
+      event,
+      `The switch '${this.events[event].name}' changes at t = ${this.short(t)}, a time at which the state is saved: `
+        + 'derivatives of that state depend on the side from which parameters are varied, and are those of one side. '
+        + 'Save beside it, or use a loss that does not depend on this state.',
+    );
+  }
+
+  /** A run starts on the border of a switch; told once. */
+  startsOnBorder(event: number, t: number): void {
+    this.tell(
+      'on border',
+      event,
+      `The run starts on the border of '${this.events[event].name}', t = ${this.short(t)}: derivatives by the start `
+        + 'and by what moves the border depend on the side from which they are varied, and are those of the side that '
+        + 'the motion goes to. Start beside the border.',
+    );
+  }
+
+  /** A run starts on a border that the motion leaves to either side; told once. */
+  leavesEitherWay(event: number, t: number): void {
+    this.tell(
+      'either way',
+      event,
+      `The run starts on the border of '${this.events[event].name}', t = ${this.short(t)}, which the motion leaves to `
+        + 'either side: it was taken to start below, where the comparison is false. Start beside the border.',
+    );
+  }
+
   /** A zero where a run starts has not been crossed: a jump that the motion may ask for there is not made. */
   begins(event: number, t: number): void {
     this.tell(

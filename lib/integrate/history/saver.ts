@@ -155,6 +155,18 @@ export class Saver {
     else this.save(t, state, 1, after, moment);
   }
 
+  /** Whether this is one of the times asked for. */
+  asksFor(t: number): boolean {
+    const {saving} = this;
+    return saving.kind === 'times' && saving.times.some(time => Math.abs(time - t) <= minStep(t));
+  }
+
+  /** Whether the end of step n of the grid is saved. */
+  savesStep(n: number): boolean {
+    const {saving} = this;
+    return saving.kind === 'steps' && n % saving.every === 0;
+  }
+
   /** At the end of the run; an event that ended it is saved with the steps. */
   finish(t: number, state: Float64Array, after: number, byEvent = false, moment?: number): void {
     const {saving} = this;

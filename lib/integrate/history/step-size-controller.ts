@@ -39,6 +39,8 @@ export interface RunController {
   reject(t: number, h: number, error: number, cause: Failure | 'error'): Failure | undefined;
   /** A length that steps about here have. */
   readonly length: number;
+  /** No step goes beyond this time. */
+  stop: number;
   /** There is no step before that the next one would be like: the start, or what follows an event. */
   readonly first: boolean;
   /** What another run takes over that goes on from time t. */
@@ -64,6 +66,7 @@ interface StepPart extends Proposal {
 
 export class GridController implements RunController {
   readonly length: number;
+  stop = Infinity;
   readonly first = false;
   readonly exhausted = false;
   private step = 0;
@@ -71,6 +74,8 @@ export class GridController implements RunController {
   private readonly parts: StepPart[] = [];
   /** The present time is the grid's own. */
   private atGridTime = true;
+  /** The step that is tried ends before the grid's does. */
+  private isCut = false;
 
   constructor(
     private readonly grid: Grid,
@@ -116,6 +121,14 @@ export class GridController implements RunController {
   }
 
   propose(t: number): Proposal {
+    const {stop} = this;
+    const whole = this.whole(t);
+    this.isCut = stop > t + minStep(t) && stop + minStep(stop) < whole.end;
+    return this.isCut ? {h: stop - t, end: stop} : whole;
+  }
+
+  /** The step to the next time of the grid, or the part of it that comes next. */
+  private whole(t: number): Proposal {
     const {grid, parts, step} = this;
     const part = parts.at(-1);
     // An event may have ended a step within the part.
@@ -125,6 +138,12 @@ export class GridController implements RunController {
   }
 
   accept(): boolean {
+    if (this.isCut) this.atGridTime = false;
+    return this.isCut ? false : this.finish();
+  }
+
+  /** A step of the grid, or a part of one, ends. */
+  private finish(): boolean {
     this.parts.pop();
     this.atGridTime = this.parts.length === 0;
     if (this.atGridTime) this.step++;
@@ -133,8 +152,7 @@ export class GridController implements RunController {
 
   interrupt(t: number): boolean {
     this.atGridTime = false;
-    if (t < this.propose(t).end) return false;
-    return this.accept();
+    return t < this.whole(t).end ? false : this.finish();
   }
 
   restart(): void {
@@ -143,7 +161,7 @@ export class GridController implements RunController {
 
   reject(t: number, h: number, _error: number, cause: Failure): Failure | undefined {
     if (!this.halving) return cause;
-    const {end} = this.propose(t);
+    const {end} = this.whole(t);
     const depth = (this.parts.pop()?.depth ?? 0) + 1;
     if (depth > maxHalvings) return 'step-too-small';
     const middle = t + h / 2;
@@ -169,13 +187,14 @@ export class AdaptiveController implements RunController {
   /** See `RunController.length` and `first`. */
   length: number;
   first = true;
+  stop = Infinity;
   /** With `revisits`: ends of refused steps after the present time, descending. */
   private rejectedEnds: readonly number[] = [];
   /** The end of the step last proposed. */
   private proposed = NaN;
   private taken = 0;
   /** The first of the stops after the present time. */
-  private stop = 0;
+  private nextStop = 0;
   private readonly minStep: number;
 
   constructor(
@@ -241,13 +260,14 @@ export class AdaptiveController implements RunController {
 
   /** The next time that a step may not go beyond. */
   private stopAfter(t: number): number {
-    const {stops, end = Infinity} = this;
-    let {stop} = this;
-    if (stop > 0 && stops[stop - 1] > t) stop = 0;
-    while (stop < stops.length && stops[stop] <= t) stop++;
-    this.stop = stop;
+    const {stops, end = Infinity, stop} = this;
+    let {nextStop: next} = this;
+    if (next > 0 && stops[next - 1] > t) next = 0;
+    while (next < stops.length && stops[next] <= t) next++;
+    this.nextStop = next;
     if (this.rejectedEnds.length > 0) this.rejectedEnds = this.rejectedEnds.filter(time => time > t);
-    return Math.min(end, stop < stops.length ? stops[stop] : Infinity, this.rejectedEnds.at(-1) ?? Infinity);
+    const later = [stops[next], this.rejectedEnds.at(-1), stop > t + minStep(t) ? stop : undefined];
+    return Math.min(end, ...later.map(time => time ?? Infinity));
   }
 
   accept(h: number, error: number): boolean {

@@ -8,8 +8,12 @@
  */
 import {believed} from '../../step/idle.js';
 import type {PlannedEvent} from './plan.js';
-import type {Integrator, CompletedStep} from './integrator.js';
 import {root} from './root.js';
+
+/** Events' functions at a place of a step, and their derivatives by θ. */
+export interface EventView {
+  eventsOnDense(theta: number): {readonly g: Float64Array; readonly dg: Float64Array};
+}
 
 export interface Crossing {
   readonly event: number;
@@ -55,19 +59,26 @@ const touching = 8 * Math.sqrt(Number.EPSILON);
 /** A rate of change by θ below this is that of a touch; of the derivatives by θ at the ends of the step. */
 export const touch = (atStart: number, atEnd: number): number => touching * Math.abs(finite(atEnd) - finite(atStart));
 
+/** A function that turns back within this share of its values beside it touches zero. */
+const touchRounding = 64 * Number.EPSILON;
+
 const accepts = ({direction}: PlannedEvent, rising: boolean): boolean =>
   direction === 'both' || direction === (rising ? 'rising' : 'falling');
 
 /** One event on the step that the integrator has loaded. */
 class Watched {
+  /** Where the function turns back from zero. */
+  touched: number | undefined;
+
   constructor(
-    private readonly integrator: Integrator,
+    private readonly view: EventView,
     readonly event: number,
     private readonly tolerance: number,
+    private readonly tellsTouch: boolean,
   ) {}
 
   at(theta: number): {readonly g: number; readonly dg: number} {
-    const {g, dg} = this.integrator.eventsOnDense(theta);
+    const {g, dg} = this.view.eventsOnDense(theta);
     return {g: g[this.event], dg: dg[this.event]};
   }
 
@@ -146,7 +157,10 @@ class Watched {
     if (side === 0 || side !== Math.sign(to.g) || Math.sign(from.dg) !== -side || Math.sign(to.dg) !== side)
       return undefined;
     const theta = this.extremum(from.theta, from.dg, to.theta, to.dg);
-    return theta > from.theta && theta < to.theta ? theta : undefined;
+    if (!(theta > from.theta && theta < to.theta)) return undefined;
+    const size = Math.max(Math.abs(from.g), Math.abs(to.g));
+    if (this.tellsTouch && Math.abs(this.value(theta)) <= touchRounding * size) this.touched = theta;
+    return theta;
   }
 }
 
@@ -195,6 +209,8 @@ export interface Watch {
   readonly sides: Int8Array;
   /** Events whose function is not finite at the end of the step. */
   readonly lost: readonly number[];
+  /** Borders of switches that are touched and not crossed. */
+  readonly touched: readonly {readonly event: number; readonly theta: number}[];
   /** Events whose function is zero where a run starts, and goes on from there in their direction. */
   readonly begun: readonly number[];
 }
@@ -209,7 +225,7 @@ const started = 1e-6;
 const beyond = 2 ** -10;
 
 /**
- * The crossings of each event within a step, in its direction, by place and then by number. A function that is zero but
+ * The crossings of each event within a step that is loaded, in its direction, by place and then by number. A function that is zero but
  * for the rounding of the time at the step's end crosses there.
  * @param settled events that count as zero at the step's beginning: their sign is that of their derivative
  * @param sides of zero at the step's beginning, as the step before it left them; rounding may show others, and 0 is not
@@ -218,15 +234,14 @@ const beyond = 2 ** -10;
  * @param rounding times this close are the same
  */
 export function crossings(
-  integrator: Integrator,
+  view: EventView,
   events: readonly PlannedEvent[],
-  step: CompletedStep,
+  step: {readonly h: number},
   settled: ReadonlySet<number>,
   sides: Int8Array,
   tolerance: (event: number) => number,
   rounding: number,
 ): Watch {
-  integrator.load(step);
   const copy = ({
     g,
     dg,
@@ -234,19 +249,21 @@ export function crossings(
     readonly g: Float64Array;
     readonly dg: Float64Array;
   }): {g: Float64Array; dg: Float64Array} => ({g: g.slice(), dg: dg.slice()});
-  const start = copy(integrator.eventsOnDense(0));
-  const end = copy(integrator.eventsOnDense(1));
+  const start = copy(view.eventsOnDense(0));
+  const end = copy(view.eventsOnDense(1));
   const found: Crossing[] = [];
   const [lost, begun]: number[][] = [[], []];
+  const touched: {event: number; theta: number}[] = [];
   const ends = events.map((event, i) => {
     if (!Number.isFinite(end.g[i])) lost.push(i);
-    const watched = new Watched(integrator, i, tolerance(i) / Math.abs(step.h));
+    const watched = new Watched(view, i, tolerance(i) / Math.abs(step.h), event.moves === true);
     const isSettled = settled.has(i) || (start.g[i] === 0 && sides[i] === 0);
     const first = {theta: 0, g: isSettled ? start.g[i] : onSide(start.g[i], sides[i]), dg: start.dg[i]};
     const last = {theta: 1, g: end.g[i], dg: end.dg[i]};
     const least = touch(first.dg, last.dg);
     const reaches = Math.abs(last.dg) > least && Math.abs(last.g) <= Math.abs(last.dg) * (rounding / Math.abs(step.h));
     const {inside, side} = crossingsOf(watched, first, last, isSettled, reaches, least);
+    if (watched.touched !== undefined) touched.push({event: i, theta: watched.touched});
     for (const crossing of inside) if (accepts(event, crossing.rising)) found.push(crossing);
     const starts = sides[i] === 0 && !settled.has(i) && Math.abs(first.g) <= started * Math.abs(last.g - first.g);
     if (starts && inside.length === 0 && event.direction === (side < 0 ? 'falling' : 'rising')) begun.push(i);
@@ -256,6 +273,7 @@ export function crossings(
     found: found.sort((a, b) => a.theta - b.theta || a.event - b.event),
     sides: Int8Array.from(ends),
     lost,
+    touched,
     begun,
   };
 }
