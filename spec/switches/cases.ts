@@ -191,3 +191,15 @@ export const schemes: readonly (readonly [name: string, scheme: Scheme, options:
 export function slope(f: (h: number) => number, h = 1e-3): number {
   return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h);
 }
+
+/** How near the tight runs come to closed forms. */
+export const small = 1e-8;
+
+type Made = Pick<SimulateOptions, 'dt' | 'control'> & {readonly scheme: Scheme};
+/** Runs whose steps end on the switch, or are adaptive. */
+export const made = (at: number): Made[] => [
+  // A hundred steps to the switch, which ends one of them.
+  {scheme: rk4(), dt: at / 100},
+  {scheme: tsit5(), dt: 0.1, ...tight},
+  {scheme: kvaerno5(), dt: 0.1, ...tight},
+];

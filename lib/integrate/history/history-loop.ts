@@ -60,7 +60,7 @@ const plannedSwitch = ({change, name, course}: SwitchEvent): PlannedEvent => ({
   direction: change === 'side' ? 'both' : change === 'falls' || change === 'leaves below' ? 'falling' : 'rising',
   then: 'switch',
   name,
-  moves: course.state || course.parameters,
+  moves: !change.startsWith('leaves') && (course.state || course.parameters),
 });
 
 export class HistoryLoop implements TimeLoop, EventfulLoop {
@@ -174,22 +174,30 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   }
 
   private tellOfStart(): void {
-    const {log, t, keeping, events} = this;
+    const {log, t, keeping} = this;
     const {released, left, eitherWay} = this.integrator.bordersAtStart;
     for (const event of released) log.slides(event, t);
     for (const event of eitherWay) log.leavesEitherWay(event, t);
-    if (keeping !== undefined) for (const event of left) if (events[event].moves === true) log.startsOnBorder(event, t);
+    if (keeping !== undefined) for (const event of left) if (this.isMovable(event)) log.startsOnBorder(event, t);
   }
 
   /** A switch has changed: a state that is saved at just this time has derivatives on either side. */
   switched(event: number): void {
-    const {t, keeping, adaptive, saver, plan, prepared, events} = this;
-    if (keeping === undefined || events[event].moves !== true) return;
+    const {t, keeping, adaptive, saver, plan, prepared} = this;
+    if (keeping === undefined) return;
     const isNow = (time = NaN): boolean => Math.abs(time - t) <= minStep(t);
     const {grid} = prepared.options;
     const step = adaptive ? undefined : gridStep(t, grid);
-    if (isNow(plan.end) || saver.asksFor(t) || (step !== undefined && isNow(grid.time(step)) && saver.savesStep(step)))
-      this.log.changesWhereSaved(event, t);
+    const isGridTime = step !== undefined && isNow(grid.time(step));
+    const isSaved = isNow(plan.end) || saver.asksFor(t) || (isGridTime && saver.savesStep(step));
+    if (isSaved && this.isMovable(event)) this.log.changesWhereSaved(event, t);
+  }
+
+  /** Whether the state or parameters move the border of a switch that the run is on. */
+  private isMovable(event: number): boolean {
+    const {integrator, t, prepared, plan} = this;
+    const {state, parameters} = (prepared.traced.switches ?? [])[event - plan.events.length].course;
+    return state || (parameters && integrator.changesWithParameters(event, integrator.state, t));
   }
 
   /** The length of the first adaptive step: as given, or chosen by the motion. */

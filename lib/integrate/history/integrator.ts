@@ -66,6 +66,9 @@ interface DenseEvents {
   readonly dg: Float64Array;
 }
 
+/** Parameters are varied by this share to see what they change. */
+const variation = 1e-5;
+
 /** The ends, the middle, and a place between. */
 const lookedPlaces = 4;
 
@@ -214,6 +217,20 @@ export class Integrator implements DenseOutput<CompletedStep> {
     buffers.t?.fill(t);
     programs.events?.();
     return {e: executable.buffer('e').slice(), rates: executable.buffer('rates').slice()};
+  }
+
+  /** Whether an event's function changes here if the parameters do. */
+  changesWithParameters(event: number, x: Float64Array, t: number): boolean {
+    const {prepared, along} = this;
+    const {e, rates} = this.events(x, t);
+    const parameterValues = prepared.parameterValues.map((values, k) =>
+      values.map((p, i) => p + variation * (1 + Math.abs(p)) * (1 + ((k + i) % 7) / 7)),
+    );
+    loadParameters(along.executable, {...prepared, parameterValues});
+    const varied = this.events(x, t).e[event];
+    loadParameters(along.executable, prepared);
+    // A time that moves by rounding alone stays.
+    return Math.abs(varied - e[event]) > variation ** 2 * Math.abs(rates[event]);
   }
 
   /** The modes that the borders of switches have at a state; the executable's own buffer. */

@@ -209,6 +209,7 @@ export class LoopEvents {
     const watch = crossings(this.loop.integrator, events, step, settled, sides, tolerance, rounding);
     return {
       ...watch,
+      touched: watch.touched.filter(({event}) => this.isActive(event, true) || this.isActive(event, false)),
       found: watch.found
         .filter(({event, rising}) => !this.isStillSettled(event, step) && this.isActive(event, rising))
         .map(crossing => (crossing.jumps ? this.timed(crossing, step) : crossing)),

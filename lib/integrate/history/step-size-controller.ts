@@ -182,6 +182,9 @@ const minRelativeStep = Number.EPSILON ** 2;
  */
 const pathResolution = 2 ** -36;
 
+/** A step cut to less than this share of the length proposed says nothing of the next one's. */
+const tellingShare = 1e-3;
+
 export class AdaptiveController implements RunController {
   private readonly rule: StepSizeRule;
   /** See `RunController.length` and `first`. */
@@ -273,7 +276,8 @@ export class AdaptiveController implements RunController {
   accept(h: number, error: number): boolean {
     const next = this.rule.accept(h, error);
     if (!(next > 0)) throw badLength('accept', 'a positive length', next);
-    this.length = Math.min(next, this.control.max);
+    const tells = h > tellingShare * this.length;
+    this.length = Math.min(tells ? next : Math.max(next, this.length), this.control.max);
     this.first = false;
     this.taken++;
     return true;

@@ -225,7 +225,7 @@ const started = 1e-6;
 const beyond = 2 ** -10;
 
 /**
- * The crossings of each event within a step that is loaded, in its direction, by place and then by number. A function that is zero but
+ * The crossings of each event within a step, in its direction, by place and then by number. A function that is zero but
  * for the rounding of the time at the step's end crosses there.
  * @param settled events that count as zero at the step's beginning: their sign is that of their derivative
  * @param sides of zero at the step's beginning, as the step before it left them; rounding may show others, and 0 is not
@@ -263,6 +263,7 @@ export function crossings(
     const least = touch(first.dg, last.dg);
     const reaches = Math.abs(last.dg) > least && Math.abs(last.g) <= Math.abs(last.dg) * (rounding / Math.abs(step.h));
     const {inside, side} = crossingsOf(watched, first, last, isSettled, reaches, least);
+    if (event.moves === true && inside.length === 0 && endsOnTouch(first, last)) watched.touched = 1;
     if (watched.touched !== undefined) touched.push({event: i, theta: watched.touched});
     for (const crossing of inside) if (accepts(event, crossing.rising)) found.push(crossing);
     const starts = sides[i] === 0 && !settled.has(i) && Math.abs(first.g) <= started * Math.abs(last.g - first.g);
@@ -277,6 +278,10 @@ export function crossings(
     begun,
   };
 }
+
+/** A function that comes to zero at a step's end without a slope, and has not crossed it. */
+const endsOnTouch = (first: Node, last: Node): boolean =>
+  Math.abs(last.g) <= touchRounding * Math.abs(first.g) && Math.abs(last.dg) <= touching * Math.abs(first.dg);
 
 /** A value on a known side of zero, where rounding may have moved it to the other one. */
 const onSide = (g: number, side: number): number =>
