@@ -29,7 +29,7 @@ describe('switches of time', () => {
         const given = {...options, t1: 7, params: {w}, saveAt: 'end', switches: 'locate'} as const;
         const {trajectory, pullback} = simulate.vjp(high, {y: 0}, given);
         expect(trajectory.values('y')[1]).to.be.closeTo(above(w, 7), 1e-11);
-        expect(pullback({y: [0, 1]}).params.w[0]).to.be.closeTo(
+        expect((pullback({y: [0, 1]}).params.w as Float64Array)[0]).to.be.closeTo(
           slope(h => above(w + h, 7), 1e-5),
           1e-7,
         );
@@ -45,7 +45,10 @@ describe('switches of time', () => {
       const {trajectory, pullback} = simulate.vjp(steps, {y: 0}, given);
       // Σ (T − k/w), and Σ k/w².
       expect(trajectory.values('y')[1]).to.be.closeTo(last * T - (last * (last + 1)) / 2 / w, 1e-10);
-      expect(pullback({y: [0, 1]}).params.w[0]).to.be.closeTo((last * (last + 1)) / 2 / w ** 2, 1e-10);
+      expect((pullback({y: [0, 1]}).params.w as Float64Array)[0]).to.be.closeTo(
+        (last * (last + 1)) / 2 / w ** 2,
+        1e-10,
+      );
       expect(trajectory.warnings).to.deep.equal([]);
     }
   });

@@ -182,7 +182,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   }
 
   /** A switch has changed: a state that is saved at just this time has derivatives on either side. */
-  switched(event: number): void {
+  switched(event: number, before: Float64Array): void {
     const {t, keeping, adaptive, saver, plan, prepared} = this;
     if (keeping === undefined) return;
     const isNow = (time = NaN): boolean => Math.abs(time - t) <= minStep(t);
@@ -190,14 +190,14 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     const step = adaptive ? undefined : gridStep(t, grid);
     const isGridTime = step !== undefined && isNow(grid.time(step));
     const isSaved = isNow(plan.end) || saver.asksFor(t) || (isGridTime && saver.savesStep(step));
-    if (isSaved && this.isMovable(event)) this.log.changesWhereSaved(event, t);
+    if (isSaved && this.isMovable(event, before)) this.log.changesWhereSaved(event, t);
   }
 
   /** Whether the state or parameters move the border of a switch that the run is on. */
-  private isMovable(event: number): boolean {
+  private isMovable(event: number, x = this.integrator.state): boolean {
     const {integrator, t, prepared, plan} = this;
     const {state, parameters} = (prepared.traced.switches ?? [])[event - plan.events.length].course;
-    return state || (parameters && integrator.changesWithParameters(event, integrator.state, t));
+    return state || (parameters && integrator.changesWithParameters(event, x, t));
   }
 
   /** The length of the first adaptive step: as given, or chosen by the motion. */

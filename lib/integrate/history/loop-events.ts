@@ -61,8 +61,8 @@ export interface EventfulLoop {
   /** A step becomes part of the step history; with an event, its end is that event's time. */
   commit(step: CompletedStep, event?: number, least?: number): void;
   jump(event: number, before: Float64Array, checked?: boolean, modes?: Float64Array): void;
-  /** A switch has changed at the present time. */
-  switched(event: number): void;
+  /** A switch has changed at the present time. @param before the state before it */
+  switched(event: number, before: Float64Array): void;
   fail(status: Failure, t: number, h: number): false;
 }
 
@@ -415,7 +415,7 @@ export class LoopEvents {
       if (!modes.stay(event)) log.slides(event, t);
       settle();
     }
-    this.loop.switched(event);
+    this.loop.switched(event, before);
     this.loop.jump(event, before, false, modes.values.slice());
   }
 
