@@ -20,9 +20,9 @@ export interface Case {
   readonly fixed?: boolean;
 }
 
-const rate = (f: (at: {y: tf.Tensor; t: tf.Tensor; params: Values}) => tf.Tensor): OdeSystem<Values> =>
+export const rate = (f: (at: {y: tf.Tensor; t: tf.Tensor; params: Values}) => tf.Tensor): OdeSystem<Values> =>
   ode<Values>(at => f(at as {y: tf.Tensor; t: tf.Tensor; params: Values}));
-const one = (truth: tf.Tensor): tf.Tensor => tf.cast(truth, 'float32');
+export const one = (truth: tf.Tensor): tf.Tensor => tf.cast(truth, 'float32');
 
 /** Of the arc cosine of a cosine: the integral of sign(sin). */
 const triangle = (x: number): number => Math.acos(Math.cos(x));

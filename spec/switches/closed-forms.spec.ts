@@ -14,9 +14,10 @@ import {
   traced,
   trapezoid,
   tsit5,
+  type SimulateOptions,
 } from '../../lib/index.js';
 import {slow} from '../tiers.js';
-import {cases, schemes, slope, tight} from './cases.js';
+import {cases, one, rate, schemes, slope, tight, type Case, type Values} from './cases.js';
 
 describe('switches', () => {
   for (const {name, system, y, params, end, T} of cases)
