@@ -4,6 +4,7 @@ export type {Executable} from './engine/engine.js';
 export type {TimedMember} from './simulate/batch-kinds.js';
 export {displayRunsWith} from './simulate/display.js';
 export type {AnySystem, ParamsOf, StatesOf} from './simulate/kinds.js';
+export {isDerivativeWarning} from './simulate/gradient-check.js';
 export type {IntegrationOptions, RunSettings, Stretch} from './simulate/options.js';
 export type {Jvps, VjpAsync} from './simulate/simulate.js';
 export type {MemberTimes} from './simulate/timed.js';

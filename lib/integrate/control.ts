@@ -5,6 +5,7 @@
 import {OptionError} from '../errors.js';
 import {
   any,
+  boolean,
   callable,
   finite,
   nonNegative,
@@ -61,6 +62,13 @@ export interface AdaptiveOptions {
    * @example norm: shares => Math.max(...shares.map(Math.abs))
    */
   readonly norm?: (shares: Float64Array) => number;
+  /**
+   * Whether runs for derivatives are made with tighter tolerances where the given ones leave tangents wrong, although
+   * the states are within them (docs/adjoints.md). The tolerances are found once, by runs that compare the tangent
+   * along a random direction. `true`: for all derivatives; `false`: for none. Default: for `jvp`, `jvps`,
+   * `forwardSensitivity` and `identify`; gradients are checked, and a warning says where they are wrong.
+   */
+  readonly sensitivities?: boolean;
 }
 
 /** Made by `constant` or `adaptive`. */
@@ -85,6 +93,7 @@ export interface ControlSettings {
   readonly max: number;
   readonly controller: StepSizeController;
   readonly norm?: AdaptiveOptions['norm'];
+  readonly sensitivities?: boolean;
 }
 
 /** Growth and shrinking as of Hairer & Wanner's codes; the shares of Gustafsson's PI. */
@@ -111,8 +120,9 @@ export function constant(): ConstantControl {
  *
  * With an sde all steps follow one path; a rejected step is halved, and a later step ends where it would have ended.
  *
- * The gradient treats the step lengths as constants: their dependence on state and parameters,
- * an effect of the size of the tolerance, is neglected.
+ * A derivative is that of the steps taken, with their lengths as constants. Usually it is as accurate as the states. It
+ * is not where tangents grow and shrink again on their way, as in the jumps of relaxation oscillators: the first
+ * gradient of a model is compared with a tangent of tighter tolerance, and `trajectory.warnings` says if it is wrong.
  * @throws OptionError 'bad-control'
  * @example
  * ```ts
@@ -139,6 +149,7 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
       shrinking: positive,
       controller: object,
       norm: callable,
+      sensitivities: boolean,
     },
     'adaptive',
     'bad-control',
@@ -171,7 +182,8 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
   check('growth', growth, growth > 1, 'a number above 1');
   check('shrinking', shrinking, shrinking < 1, 'a number in (0, 1)');
   const controller = readController(options, {safety, growth, shrinking});
-  return {kind: 'adaptive', rtol, atol, first, min, max, controller, norm: options.norm};
+  const {norm, sensitivities} = options;
+  return {kind: 'adaptive', rtol, atol, first, min, max, controller, norm, sensitivities};
 }
 
 function readController(options: AdaptiveOptions, factors: Omit<PidSettings, 'shares'>): StepSizeController {

@@ -57,6 +57,8 @@ export interface BackwardTape {
   pull(prepared: RunContext, path: Path, cotangents: RunCotangents, watch?: TransitionWatch): Gradient;
   /** Tangents of what was saved; where every step was kept. */
   push?(prepared: RunContext, path: Path, directions: Directions): Sensitivities;
+  /** Its gradient is that of no steps: of a continuous adjoint. */
+  readonly isApproximate?: true;
   /** Memory that may serve another run once the gradient has been taken. */
   readonly record?: StepRecord;
   /** Plain values for another thread, of which its adjoint makes this again; absent where it stays in its own. */
@@ -104,10 +106,12 @@ export const inUserTime = (
 export interface Run extends Path {
   readonly status: Status;
   readonly error?: StiffgradError;
-  /** See `Trajectory.warnings`. */
-  readonly warnings: readonly string[];
+  /** See `Trajectory.warnings`. A gradient may add one. */
+  readonly warnings: string[];
   readonly counters: Counters;
   readonly milliseconds: number;
+  /** Its tolerances are those that were asked for over this, so that its tangents are right, too. */
+  readonly tightened?: number;
   /** Present if a worker thread computed the run. */
   readonly workerFacts?: SolverFacts & {readonly compileTime: number};
 }

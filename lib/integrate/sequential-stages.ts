@@ -233,26 +233,31 @@ export class SequentialStages implements SequentialSystem {
     return this.matrix();
   }
 
-  roundoff(factor: Factor): number {
+  roundoff(factor: Factor): {readonly size: number; readonly rounding: number} {
     const {z, residual, delta, weights, vectors, coordinates, epsilon, evaluateResidual} = this;
     const {x} = this.buffers;
     // A correction that changes the leading digits is no rounding: the equations may have no root there.
-    if (!(vectors.largest(delta) <= noiseTestThreshold * (vectors.largest(x) + vectors.largest(z)))) return 0;
+    if (!(vectors.largest(delta) <= noiseTestThreshold * (vectors.largest(x) + vectors.largest(z))))
+      return {size: Infinity, rounding: 0};
     const noise = (this.noise ??= new ResidualNoise(z.length));
     noise.forget();
+    // The last correction has moved z since the residual was evaluated.
+    evaluateResidual();
+    factor.solve(residual, delta);
+    const size = vectors.largestRatio(delta, weights);
     const minStep = z.map((_, k) => roundoffFactor * epsilon * Math.abs(x[k % coordinates]));
     for (let line = 0; line < noiseLines; line++)
       noise.measure([{values: z, minStep}], residual, Math.sqrt(epsilon), evaluateResidual);
     const given = residual.slice();
-    let largest = 0;
+    let rounding = 0;
     // Signs in step with one another, alternating, and without a pattern.
     for (const sign of [() => 1, (i: number) => (i % 2 === 0 ? 1 : -1), (i: number) => Math.sign(Math.sin(i + 1))]) {
       noise.rows.forEach((size, i) => (residual[i] = sign(i) * size));
       factor.solve(residual, delta);
-      largest = Math.max(largest, vectors.largestRatio(delta, weights));
+      rounding = Math.max(rounding, vectors.largestRatio(delta, weights));
     }
     residual.set(given);
-    return largest;
+    return {size, rounding};
   }
 
   /** Guesses from the last step, if there is one that reaches so far. */

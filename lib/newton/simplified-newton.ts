@@ -33,8 +33,8 @@ export interface SequentialSystem {
   endBlock(k: number): void;
   /** Newton's matrix for all blocks, at the guess of the first. */
   factor(): Factor;
-  /** The size of corrections that are made of the residual's rounding, measured at the present z, in the tolerance. */
-  roundoff(factor: Factor): number;
+  /** The correction at the present z, and one that is made of the rounding of its residual, in the tolerance. */
+  roundoff(factor: Factor): {readonly size: number; readonly rounding: number};
   /** The cost of a Jacobian and its factorization, in iterations. */
   readonly jacobianCost: number;
 }
@@ -159,15 +159,15 @@ export class SimplifiedNewton {
    * enlarges it by 1/h: the block is then as near to its root as it can be computed.
    */
   private solveBlock(factor: Factor): NewtonStatus {
-    const {status, size} = this.iterate(factor);
+    const status = this.iterate(factor);
     if (status !== 'newton-diverged' || !this.fresh) return status;
-    if (!(size <= noiseFactor * this.system.roundoff(factor))) return status;
+    const {size, rounding} = this.system.roundoff(factor);
+    if (!(size <= noiseFactor * rounding)) return status;
     this.roundoff = Math.max(this.roundoff, size);
     return 'converged';
   }
 
-  /** @returns with the size of the last correction in the tolerance */
-  private iterate(factor: Factor): {readonly status: NewtonStatus; readonly size: number} {
+  private iterate(factor: Factor): NewtonStatus {
     const {
       system,
       options: {kappa, acceptOnStall, acceptOnStallFresh, maxIterations},
@@ -186,22 +186,22 @@ export class SimplifiedNewton {
       counters.linearIterations += factor.linearIterations;
       vectors.axpy(z, z, delta, 1);
       const size = vectors.largestRatio(delta, weights);
-      if (!(size < Infinity)) return {status: 'not-finite', size};
-      if (size === 0) return {status: 'converged', size};
+      if (!(size < Infinity)) return 'not-finite';
+      if (size === 0) return 'converged';
       if (iteration > 1) {
         const rate = size / previousSize;
-        if (rate >= 1) return {status: previousSize <= stallTolerance ? 'converged' : 'newton-diverged', size};
+        if (rate >= 1) return previousSize <= stallTolerance ? 'converged' : 'newton-diverged';
         this.maxRate = Math.max(this.maxRate, rate);
         remainder = rate / (1 - rate);
         // The error that would remain after the iterations that are left.
         if (remainder * size * rate ** (maxIterations - iteration) > acceptOnStall && size > stallTolerance)
-          return {status: 'newton-diverged', size};
+          return 'newton-diverged';
       }
-      if (remainder * size <= kappa) return {status: 'converged', size};
+      if (remainder * size <= kappa) return 'converged';
       previousSize = size;
     }
     const accepted = remainder * previousSize <= acceptOnStall || previousSize <= stallTolerance;
-    return {status: accepted ? 'converged' : 'newton-diverged', size: previousSize};
+    return accepted ? 'converged' : 'newton-diverged';
   }
 }
 

@@ -16,7 +16,9 @@ import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import type {Directions} from '../adjoint/directions.js';
 import type {SeriesCotangents} from './series.js';
-import {pullSeries, runAndPush, seriesValues} from './series.js';
+import {areTangentsRight, pullChecked, runAndPushChecked} from './derivatives.js';
+import {checkGradient} from './gradient-check.js';
+import {seriesValues} from './series.js';
 import {parallelism} from '../builtin.js';
 import {canStart, canWait} from './workers/channel.js';
 import type {MemberStart, Task} from './workers/messages.js';
@@ -219,7 +221,7 @@ export class Ensemble {
       const {run: path} = this.done[i] as Done;
       // Where the thread that had it has gone, the path is gone too: the same one is found again.
       const kept = path.tape === undefined ? prepared.adjoint.run(prepared) : path;
-      return pullSeries(prepared, kept, cotangents);
+      return pullChecked(prepared, kept, cotangents);
     } catch (error) {
       throw this.named(error, i);
     }
@@ -229,7 +231,7 @@ export class Ensemble {
     const prepared = this.members[i];
     try {
       prepared.compiled.compileTime = 0;
-      const {run: result, tangents} = runAndPush(prepared, directions, prepared.options.throw);
+      const {run: result, tangents} = runAndPushChecked(prepared, directions, prepared.options.throw);
       const pushed = {run: {...result, tape: undefined}, matrix: seriesValues(prepared, result), tangents};
       if (fails(prepared, pushed)) throw result.error as Error;
       return pushed;
@@ -292,7 +294,10 @@ export class Ensemble {
       read: (i, reply) => {
         if (reply.kind !== 'pushed') return this.failure(i, reply);
         const result = deserializeRun(reply.run, all[i].adjoint);
-        return {answer: {run: result, matrix: reply.matrix ?? result.states, tangents: reply.tangents}};
+        const {tangents} = reply;
+        // Tighter tolerances are taken here.
+        if (!areTangentsRight(all[i], result, directions[i], tangents)) return undefined;
+        return {answer: {run: result, matrix: reply.matrix ?? result.states, tangents}};
       },
       here: i => {
         const {tangents, ...done} = this.pushHere(i, directions[i]);
@@ -340,6 +345,7 @@ export class Ensemble {
         if (reply.kind !== 'pulled') return this.failure(i, reply);
         const {run: result} = done[i] as Done;
         keepPath(i, deserializeRunTape(reply.kept, result.completed, all[i].adjoint));
+        checkGradient(all[i], result, cotangents[i] as SeriesCotangents, reply.gradient);
         return {answer: reply.gradient};
       },
       here: i => this.pullHere(i, cotangents[i] as SeriesCotangents),

@@ -19,6 +19,7 @@ import {gradientNotFinite, notFinitePart} from '../adjoint/not-finite.js';
 import type {Directions} from '../adjoint/directions.js';
 import {OptionError} from '../errors.js';
 import {finish} from './finish.js';
+import {checkGradient, withRightTangents} from './gradient-check.js';
 import type {LossArguments, LossAt, SeriesLoss} from './loss.js';
 import {requireLoss, TracedLoss} from './loss.js';
 import type {AnySystem, Cotangent, NamedValues, Pullback, SavedTangent, Tangent} from './kinds.js';
@@ -82,8 +83,10 @@ function check({options: {adjoint}, traced}: PreparedRun, loss: unknown, directi
   if (directions.length === 0) throw new OptionError('bad-tangent', 'hvps: give one direction at least.');
 }
 
-export function hvpsOn(base: PreparedRun, loss: SeriesLoss | CotangentLoss, along: readonly Tangent[]): Hvps {
-  check(base, loss, along);
+export function hvpsOn(given: PreparedRun, loss: SeriesLoss | CotangentLoss, along: readonly Tangent[]): Hvps {
+  check(given, loss, along);
+  const isSensitive = given.options.plan?.control.sensitivities === true;
+  const {prepared: base, factor} = isSensitive ? withRightTangents(given, true) : {prepared: given};
   const found = base.options.plan === undefined ? undefined : historyOf(base);
   const saved = found?.history.saved ?? {after: base.options.saved};
   const traced =
@@ -104,7 +107,14 @@ export function hvpsOn(base: PreparedRun, loss: SeriesLoss | CotangentLoss, alon
         ? traced?.at(argumentsOf(done), prepared.parameterValues, directions.count)
         : lossBy(loss, prepared, trajectory, done);
     if (at === undefined) throw new Error('a loss is a function or gives cotangents');
-    const {gradient, products} = goBack(prepared, done, checkpointer, found?.history, at, directions);
+    const {gradient, products} = goBack(prepared, done, checkpointer, found?.history, at, directions, own =>
+      checkGradient(
+        given,
+        {...done, tightened: factor},
+        {series: at.cotangents.matrix, happened: at.cotangents.happened},
+        own,
+      ),
+    );
     return {
       trajectory,
       value: at.value ?? NaN,
@@ -225,6 +235,7 @@ function goBack(
   history: StepHistory | undefined,
   at: LossAt,
   directions: Directions,
+  check: (gradient: Gradient) => void,
 ): SecondOrder {
   const prepared = {...base, redundancy: done.redundancy};
   const {count} = directions;
@@ -270,6 +281,7 @@ function goBack(
             happened: timePairs('happened'),
           }),
   );
+  check(gradient);
   const found = {
     gradient: plus(gradient, at.parameters, 0, 1),
     products: products.map((product, d) => plus(product, changes.parameters, d, count)),

@@ -16,6 +16,8 @@ import type {LaneStep} from '../step/lanes.js';
 import {batchStep} from '../step/lanes.js';
 import type {PreparedRun} from './prepare.js';
 import type {SeriesCotangents} from './series.js';
+import {pullChecked} from './derivatives.js';
+import {checkIsDue} from './gradient-check.js';
 import {pullSeries, seriesOf, seriesValues, throughObserved} from './series.js';
 import {inMember} from './workers/serialize-error.js';
 
@@ -69,6 +71,7 @@ export class Members {
       && options.events.length === 0
       && (options.plan?.control.kind !== 'adaptive'
         || (functions.error !== undefined && functions.filter === undefined))
+      && options.plan?.control.sensitivities !== true
       && options.onProgress === undefined
       && engine.remote !== true
     );
@@ -167,7 +170,18 @@ export class Members {
     observed.forEach((part, i) => {
       if (part?.parameters !== undefined) this.addParameters(gradients, i, part.parameters);
     });
+    this.checkLanes(runs, cotangents);
     return gradients;
+  }
+
+  /** One member of a batch in lanes is checked by itself, if none with as many steps was. */
+  private checkLanes(runs: readonly MemberRun[], cotangents: readonly (SeriesCotangents | undefined)[]): void {
+    const first = cotangents.findIndex(cotangent => cotangent !== undefined);
+    const cotangent = cotangents[first];
+    if (cotangent === undefined || !checkIsDue(runs[first].prepared, runs[first].run)) return;
+    const {warnings} = runs[first].run;
+    const {prepared} = runs[first];
+    pullChecked(prepared, {...this.base.adjoint.run(prepared), warnings}, cotangent);
   }
 
   private pullSingly(runs: readonly MemberRun[], cotangents: readonly (SeriesCotangents | undefined)[]): LaneGradients {
@@ -182,7 +196,7 @@ export class Members {
       const cotangent = cotangents[i];
       if (cotangent === undefined) return;
       try {
-        const {initial, parameters} = pullSeries(prepared, result, cotangent);
+        const {initial, parameters} = pullChecked(prepared, result, cotangent);
         gradients.initial[i].set(initial);
         this.addParameters(gradients, i, parameters);
       } catch (error) {

@@ -68,6 +68,8 @@ export interface ValueAndGradientOf<State, Tree> {
     /** Captured tensors that are not variables. */
     readonly tensors: Map<tf.Tensor, Float64Array>;
   };
+  /** Those of the run, and of its gradient: see `Trajectory.warnings`. */
+  readonly warnings: readonly string[];
 }
 
 export type AnyEncoder = (at: {readonly params: Params; readonly data: Params}) => {

@@ -30,7 +30,8 @@ import type {
 } from './objective-kinds.js';
 import type {PreparedRun} from './prepare.js';
 import {readCaptured, refill} from './prepare.js';
-import {pullSeries, seriesOf, seriesValues} from './series.js';
+import {pullChecked} from './derivatives.js';
+import {seriesOf, seriesValues} from './series.js';
 import type {EvaluationPoint, SourceCotangents, TracedFunction} from './traced-function.js';
 import {traceFunction} from './traced-function.js';
 
@@ -163,7 +164,7 @@ export class Objectives {
     const sums: {params: Float64Array[]; captured: typeof captured} = {params: [], captured};
     loss.load(point);
     const {value, initial} = differentiateLoss(prepared, loss, encoder, series, sums, ofTimes => {
-      const gradient = pullSeries(prepared, result, {series: cotangents, ...ofTimes});
+      const gradient = pullChecked(prepared, result, {series: cotangents, ...ofTimes});
       result.tape?.record?.release();
       sums.params = gradient.parameters.slice(0, leaves.length);
       traced.parameters.forEach(({tensor}, i) => {
@@ -172,7 +173,11 @@ export class Objectives {
       return gradient.initial;
     });
     requireFiniteSums(sums, leaves);
-    return {value, gradient: named(prepared, encoder === undefined ? initial : undefined, sums)};
+    return {
+      value,
+      gradient: named(prepared, encoder === undefined ? initial : undefined, sums),
+      warnings: result.warnings,
+    };
   }
 
   /** An encoder, traced where it is new. */

@@ -7,8 +7,9 @@ import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
 import type {PreparedRun} from './prepare.js';
 import type {Run} from '../integrate/path.js';
+import {pullOf} from './derivatives.js';
 import type {AskedGradient} from './series.js';
-import {column, pullOf, seriesOf, setColumn} from './series.js';
+import {column, seriesOf, setColumn} from './series.js';
 import {numbersOf} from '../read.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */

@@ -23,6 +23,7 @@ import type {Leaf, NumericParams} from '../system/params.js';
 import {isOfType, readParams} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
+import {withSensitivities} from './derivatives.js';
 import {absoluteTolerances} from '../integrate/control.js';
 import {breakingRun, restarts} from '../integrate/history/breaks.js';
 import type {Plan} from '../integrate/history/plan.js';
@@ -163,15 +164,18 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
     if (planned === 'itself')
       requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
     const given = from === undefined ? flatten(values) : readRunState(from, traced);
-    const adjoint = read.adjoint.prepare({
-      system,
-      options: read,
-      userBlocks: own,
-      leaves,
-      traced,
-      engine,
-      initialValues: given,
-    });
+    const adjoint = withToleranceForTangents(
+      read.adjoint.prepare({
+        system,
+        options: read,
+        userBlocks: own,
+        leaves,
+        traced,
+        engine,
+        initialValues: given,
+      }),
+      read,
+    );
     const compileBegin = performance.now();
     const {compiled, first: start} = compiledOf(run);
     const compileTime = performance.now() - compileBegin;
@@ -369,6 +373,12 @@ export function refill(
     parameterValues: readParameters(traced, leaves, variables),
     milliseconds: {trace: 0, compile: 0},
   };
+}
+
+/** Adaptive runs have tolerances for their tangents where that is asked for; those for tangents by default. */
+function withToleranceForTangents(adjoint: PreparedAdjoint, {plan}: RunOptions): PreparedAdjoint {
+  if (plan?.control.kind !== 'adaptive') return adjoint;
+  return (plan.control.sensitivities ?? adjoint.takesTangents === true) ? withSensitivities(adjoint) : adjoint;
 }
 
 /** Replaces start and params; captured variables keep their values. */

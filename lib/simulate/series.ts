@@ -10,12 +10,11 @@ import type {Directions} from '../adjoint/directions.js';
 import {byDirection} from '../adjoint/sweep-forward.js';
 import type {Block} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
-import {observedValues, pullObserved, pushObserved} from './observed.js';
-import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
-import type {RunContext} from '../integrate/run-context.js';
-import type {Path, Run} from '../integrate/path.js';
 import {recordSteps} from '../integrate/checkpointer.js';
 import {run} from '../integrate/run.js';
+import {observedValues, pullObserved, pushObserved} from './observed.js';
+import type {RunContext} from '../integrate/run-context.js';
+import type {Path, Run} from '../integrate/path.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
 const shown = ['q', 'v', 'y', 'a', 'lambda'];
@@ -179,30 +178,17 @@ export function throughObserved(
   return {states, ...direct};
 }
 
-/**
- * Gradients of one run for one cotangent after another, as `pullSeries`. What the run kept may serve
- * another run's record after the first; it is then taken again, the same to the bit.
- */
-export function pullOf(
-  prepared: RunContext & {readonly adjoint: PreparedAdjoint},
-  first: Run,
-): (cotangents: SeriesCotangents) => Gradient {
-  let path = first;
-  return cotangents => {
-    if (path.tape?.record?.isLost === true)
-      path = prepared.adjoint.run({
-        ...prepared,
-        options: {...prepared.options, onProgress: undefined, signal: undefined},
-      });
-    const gradient = pullSeries(prepared, path, cotangents);
-    path.tape?.record?.release();
-    return gradient;
-  };
-}
-
 export interface SeriesTangents {
   /** Tangents of the matrix, one for each direction. */
   readonly matrices: Float64Array[];
+  /** Tangents of the times of the run's events, one for each direction. */
+  readonly happened: Float64Array[];
+}
+
+export interface RunAndTangents {
+  readonly run: Run;
+  /** Tangents of the matrix, one for each direction; none where the run failed. */
+  readonly tangents: Float64Array[];
   /** Tangents of the times of the run's events, one for each direction. */
   readonly happened: Float64Array[];
 }
@@ -211,11 +197,7 @@ export interface SeriesTangents {
  * A run, and the tangents of its matrix.
  * @param throws whether a run that fails has none
  */
-export function runAndPush(
-  runnable: RunContext,
-  directions: Directions,
-  throws: boolean,
-): {readonly run: Run; readonly tangents: Float64Array[]; readonly happened: Float64Array[]} {
+export function runAndPush(runnable: RunContext, directions: Directions, throws: boolean): RunAndTangents {
   const result = run(runnable, recordSteps(Infinity));
   if (throws && result.error !== undefined) return {run: result, tangents: [], happened: []};
   const {matrices, happened} = pushSeries(runnable, result, directions);

@@ -24,7 +24,7 @@ import type {SimulateOptions, Stretch} from './options.js';
 import type {PreparedRun} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
 import {run} from '../integrate/run.js';
-import {pullOf, runAndPush} from './series.js';
+import {pullOf, runAndPushChecked} from './derivatives.js';
 import {jvpsThere, runThere, vjpThere, type RunThreads} from './threads.js';
 import type {Objective, ObjectiveValues, ValueAndGradient, ValueAndVariables} from './objective-kinds.js';
 import {Objectives} from './objective.js';
@@ -321,7 +321,7 @@ function vjpOn(prepared: PreparedRun): Vjp {
 function jvpsOn(prepared: PreparedRun, directions: readonly Tangent[]): Jvps {
   requireRead(prepared);
   const packed = packDirections(prepared, directions);
-  const {run: result, tangents, happened} = runAndPush(prepared, packed, prepared.options.throw);
+  const {run: result, tangents, happened} = runAndPushChecked(prepared, packed, prepared.options.throw);
   // The tensors come last: nothing that could fail is left to lose them.
   const trajectory = finish(prepared, result, false);
   const times = (k: number): NamedValues => (result.events === undefined ? {} : {events: happened[k].slice()});

@@ -197,7 +197,10 @@ class SavedRun implements AnyTrajectory {
     if (run.error !== undefined) this.error = run.error;
     this.stats = statsOf(prepared, run);
     const {inputs} = prepared;
-    this.warnings = inputs === undefined ? run.warnings : [...run.warnings, ...beyondInputs(inputs, run.times)];
+    const {warnings} = run;
+    if (inputs !== undefined)
+      warnings.push(...beyondInputs(inputs, run.times).filter(warning => !warnings.includes(warning)));
+    this.warnings = warnings;
     this.events = run.events ?? [];
     this.#prepared = prepared;
     this.#run = run;

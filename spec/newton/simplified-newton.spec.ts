@@ -49,7 +49,7 @@ function system({f, guess, slope, blocks, tolerance, jacobianCost = 4, roundoff 
     },
     evaluateResidual: () => void (residual[0] = f(z[0], found, present)),
     endBlock: () => void found.push(z[0]),
-    roundoff: () => roundoff,
+    roundoff: () => ({size: Math.abs(f(z[0], found, present) / slope(z[0])) / tolerance, rounding: roundoff}),
     factor: () => {
       const value = slope(z[0]);
       return {

@@ -139,6 +139,11 @@ export class Fit implements EvaluatedProblem {
     return this.models.map(({record}) => record);
   }
 
+  /** What the last derivatives of the simulations were warned of. */
+  get derivativeWarnings(): readonly string[] {
+    return this.models.flatMap(({derivativeWarnings}) => derivativeWarnings);
+  }
+
   /** Whether worker threads have made some of the simulations. */
   get elsewhere(): boolean {
     return this.models.some(({elsewhere}) => elsewhere);

@@ -18,7 +18,7 @@ import {
   type Trajectory,
   type System,
 } from '../../lib/index.js';
-import {type Jvps, type Stretch, type VjpAsync, readNumeric} from '../../lib/internal.js';
+import {type Jvps, type Stretch, type VjpAsync, isDerivativeWarning, readNumeric} from '../../lib/internal.js';
 import {coversTimes, integrationOptions, requireOwnPlaces} from '../../lib/checks.js';
 import type {Visit} from '../data/extrapolation.js';
 import {joined} from '../data/joined.js';
@@ -68,6 +68,8 @@ export class RecordModel {
   /** Residuals of the record. */
   readonly rows: number;
   readonly warnings: readonly string[];
+  /** What the last derivatives of its simulation were warned of. */
+  derivativeWarnings: readonly string[] = [];
   private readonly bindings: readonly Binding[];
   private readonly directions: readonly Direction[];
   private readonly inputs: Inputs;
@@ -142,6 +144,7 @@ export class RecordModel {
   ): Evaluation<End> {
     const {trajectory, tangents} = yield* this.run(values);
     try {
+      this.noteDerivative(trajectory);
       residuals.set(this.residualsOf(trajectory));
       eachChannel(this.record.channels, (channel, rowOf) => {
         const {simulated, weights} = channel;
@@ -199,6 +202,7 @@ export class RecordModel {
         () => pullback(cotangent) as Pullback,
         async () => pullback(cotangent),
       );
+      this.noteDerivative(trajectory);
       const starts = initial as {readonly [block: string]: Float64Array};
       return {cost, gradient: byKey(this.bindings, starts, params)};
     } finally {
@@ -277,6 +281,11 @@ export class RecordModel {
         .filter(block => !measured.includes(block))
         .map(name => ({name, shape: this.shapeOf(name, values), values: trajectory.values(name)})),
     );
+  }
+
+  private noteDerivative({warnings}: Trajectory<System>): void {
+    const {name} = this.record;
+    this.derivativeWarnings = warnings.filter(isDerivativeWarning).map(warning => `${name}: ${warning}`);
   }
 
   private sizeOf(name: RecordBlock, values: RecordValues): number {

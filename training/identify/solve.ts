@@ -214,12 +214,14 @@ function* fitFrom(problem: FitProblem, fit: Fit, x: Float64Array, start: number)
   try {
     const from = segments > 1 ? yield* bySegments(objective, method, x, segments, toldIn) : {start: x, open: false};
     const told = toldIn(fit.space);
-    if (problem.earlyStopping !== undefined)
-      return yield* new HeldOut(problem, problem.earlyStopping, objective).fit(told, report =>
-        rounds(objective, method, from.start, report),
-      );
-    const found = yield* rounds(objective, method, from.start, told);
-    return from.open && !found.converged ? {...found, remarks: [...found.remarks, OPEN]} : found;
+    const found =
+      problem.earlyStopping === undefined
+        ? yield* rounds(objective, method, from.start, told)
+        : yield* new HeldOut(problem, problem.earlyStopping, objective).fit(told, report =>
+            rounds(objective, method, from.start, report),
+          );
+    const isOpen = problem.earlyStopping === undefined && from.open && !found.converged;
+    return {...found, remarks: [...found.remarks, ...(isOpen ? [OPEN] : []), ...fit.derivativeWarnings]};
   } catch (error) {
     throw !begun && isFailedSimulation(error) ? prefixed(error, 'identify: the guess cannot be simulated') : error;
   }

@@ -67,6 +67,8 @@ export interface PreparedAdjoint {
    * undefined where they are not taken so.
    */
   inOneCall?(prepared: RunContext, room: MemoryArena): DeferredCall | undefined;
+  /** Gradients are made of tangents, which the run computes along. */
+  readonly takesTangents?: true;
   /** Absent where runs stay in the thread that traced them. */
   readonly threads?: WorkerSupport;
   /** This adjoint for one of several runs that share a budget of memory; absent if there is no budget. */

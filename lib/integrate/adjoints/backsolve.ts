@@ -78,6 +78,7 @@ function backsolve(asked: TracedRequest, drift: number): PreparedAdjoint {
       const done = run(prepared);
       const warnings = [...done.warnings, backsolveWarning(prepared.traced)];
       const kept: BackwardTape = {
+        isApproximate: true,
         pull(runnable, path, {states, t0}) {
           if (t0 === true) throw noStartTime('backsolveAdjoint');
           return wayBack(runnable, path, warnings).gradient(states);

@@ -13,7 +13,8 @@ import {requireHistoryMemory} from '../checkpointer.js';
 import {restart} from '../history/integrator.js';
 import {savedCount} from '../history/plan.js';
 import {bytesPerNumber, fewerSaved, requireMemory} from '../memory.js';
-import type {BackwardRecorder, BackwardTape} from '../path.js';
+import type {Directions} from '../../adjoint/directions.js';
+import type {BackwardPolicy, BackwardRecorder, BackwardTape} from '../path.js';
 import {run} from '../run.js';
 import type {RunContext} from '../run-context.js';
 import {noStartTime} from './adjoint.js';
@@ -33,7 +34,12 @@ export function forwardSensitivity(): Adjoint {
 const name = 'forwardSensitivity';
 
 export const forward: PreparedAdjoint = {
-  run: prepared => run(prepared, {begin: alongside, requireMemory: requireTangentMemory}),
+  run: prepared =>
+    run(prepared, {
+      begin: (context, start, saved, history) => alongside(context, unitDirections(context), start, saved, history),
+      requireMemory: requireTangentMemory,
+    }),
+  takesTangents: true,
   // A product with sensitivities is worth no thread.
   threads: {
     plain: {name},
@@ -55,15 +61,20 @@ function requireTangentMemory(prepared: RunContext): void {
   );
 }
 
+/** Tangents along some directions, computed with the run; no step is kept. */
+export const tangentsAlong = (directions: Directions): BackwardPolicy => ({
+  begin: (prepared, start, saved, history) => alongside(prepared, directions, start, saved, history),
+});
+
 /** @param start the step that began the run */
 function alongside(
   prepared: RunContext,
+  directions: Directions,
   start: StepRecord,
   saved: SavedStates,
   history?: StepHistory,
 ): BackwardRecorder {
   const {traced, compiled} = prepared;
-  const directions = unitDirections(prepared);
   const push =
     history === undefined
       ? pushRows(prepared, directions)
@@ -95,6 +106,7 @@ function keptTangents(sensitivities: Sensitivities): BackwardTape {
       if (cotangents.t0 === true) throw noStartTime(name);
       return contract(prepared, sensitivities, cotangents);
     },
+    push: () => sensitivities,
     serialize: () => ({sensitivities}),
   };
 }

@@ -59,7 +59,7 @@ export interface SerializedPath {
 export interface SerializedRun extends SerializedPath {
   readonly status: Status;
   readonly error?: PlainError;
-  readonly warnings: readonly string[];
+  readonly warnings: string[];
   readonly counters: Counters;
   readonly milliseconds: number;
   readonly compileTime: number;
