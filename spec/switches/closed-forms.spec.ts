@@ -77,21 +77,23 @@ describe('switches', () => {
         : {initial: {y: y.length === 1 ? 1 : y.map((_, k) => (k === last ? 1 : 0))}},
     );
     const start = y.length === 1 ? y[0] : [...y];
-    const {products, trajectory} = simulate.hvps(
+    const given = {params, switches: 'locate', ...options} as SimulateOptions<Values>;
+    const {gradient, products, trajectory} = simulate.hvps(
       system,
       {y: start},
-      {params, switches: 'locate', ...options} as SimulateOptions<Values>,
+      given,
       ({y: saved}) => tf.sum(tf.slice(tf.reshape(saved, [-1]), [saved.size - 1], [1])),
       directions,
     );
     trajectory.dispose();
+    const numbers = ({params: tree, initial}: Pick<typeof gradient, 'params' | 'initial'>): number[] =>
+      [...names.map(one => (tree as {[name: string]: Float64Array})[one][0]), initial.y[last]].slice(0, count);
+    const {tangents} = simulate.jvps(system, {y: start}, given, directions);
+    numbers(gradient).forEach((value, i) =>
+      expect(tangents[i].y[tangents[i].y.length - 1]).to.be.closeTo(value, 1e-9 * (1 + Math.abs(value))),
+    );
     return {
-      found: products.map(product =>
-        [
-          ...names.map(one => (product.params as {[name: string]: Float64Array})[one][0]),
-          product.initial.y[last],
-        ].slice(0, count),
-      ),
+      found: products.map(numbers),
       exact: directions.map((_, i) => directions.map((__, j) => second(i, j))),
     };
   };
