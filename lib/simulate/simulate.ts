@@ -120,8 +120,10 @@ export interface Simulate {
    * that return cotangents and their change along a tangent. Gradient and product are like a pullback's, with respect
    * to the initial state, params and variables. Costs about three gradients, and stays within implicitAdjoint({memory})
    * by recomputing steps; the numbers do not depend on it.
+   * It goes through events, switches, adaptive steps and states between steps. Where events move saved times, the
+   * loss's `t` moves with them; `events` are the times of what happened.
    * @throws as `simulate`, for a failed run also if `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss',
-   *   'bad-tangent'
+   *   'bad-tangent'; EventError 'grazing', 'jumping' or 'too-few-events'
    */
   hvp<S extends AnySystem>(
     system: S,
