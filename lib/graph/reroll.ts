@@ -126,17 +126,48 @@ function groupsOf(terms: readonly Term[], forms: ReadonlyMap<Node, number>): rea
 function sumOf(groups: readonly (readonly Term[])[], result: (node: Node) => Node): Node | undefined {
   let isShorter = false;
   const terms = groups.flatMap((group): readonly Term[] => {
-    const node = together(group.map(term => result(term.node)));
-    if (node === undefined) return group.map(term => ({...term, node: result(term.node)}));
+    const all = together(group.map(term => result(term.node)));
+    if (all === undefined || all.saved < 2) return group.map(term => ({...term, node: result(term.node)}));
     isShorter = true;
-    return [{node, isNegative: group[0].isNegative}];
+    return [{node: sum(all.values, [0]), isNegative: group[0].isNegative}];
   });
   if (!isShorter) return undefined;
   return terms.map(({node, isNegative}) => (isNegative ? neg(node) : node)).reduce((total, node) => add(total, node));
 }
 
-/** The sum of nodes of one form; undefined where their form has nothing to compute, or they are not alike after all. */
-function together(nodes: readonly Node[]): Node | undefined {
+/**
+ * Nodes of one shape one after another, [count, ...shape]: those of one form are computed together. As functions make
+ * them that list a value for each of many parts. Linear in the nodes.
+ */
+export function stacked(nodes: readonly Node[]): Node {
+  const forms = formsOf(topological(nodes));
+  const groups = groupsOf(
+    nodes.map(node => ({node, isNegative: false})),
+    forms,
+  );
+  const [{shape, size}] = nodes;
+  const placesOf = new Map<Node, number[]>();
+  nodes.forEach((node, i) => placesOf.set(node, [...(placesOf.get(node) ?? []), i]));
+  const table = new Int32Array(nodes.length * size);
+  let count = 0;
+  const parts = groups.flatMap(group => {
+    for (const {node} of group) {
+      const place = placesOf.get(node)?.shift() ?? 0;
+      for (let k = 0; k < size; k++) table[place * size + k] = count * size + k;
+      count++;
+    }
+    const all = together(group.map(({node}) => node));
+    return all === undefined || all.saved < 0 ? group.map(({node}) => reshape(node, [1, ...shape])) : [all.values];
+  });
+  const whole = concat(parts, 0);
+  return table.every((from, to) => from === to) ? whole : gather(whole, table, whole.shape);
+}
+
+/**
+ * Nodes of one form with a leading axis, and how many operations one of them has beyond those parts that are copied
+ * one by one; undefined where they are few, or not alike after all.
+ */
+function together(nodes: readonly Node[]): {readonly values: Node; readonly saved: number} | undefined {
   const count = nodes.length;
   if (count < fewestTerms) return undefined;
   const known = new Map<Node, {readonly each: readonly Node[]; readonly all: Node | undefined}>();
@@ -192,5 +223,5 @@ function together(nodes: readonly Node[]): Node | undefined {
     return found;
   };
   const values = all(nodes, 0);
-  return areAlike && values !== undefined && operations > copies + 1 ? sum(values, [0]) : undefined;
+  return areAlike && values !== undefined ? {values, saved: operations - copies} : undefined;
 }

@@ -13,8 +13,8 @@ export interface StepOperations {
   readonly largestNext: Callee;
   /** What is made of a step once its end is finite: an estimate of its error. */
   readonly after?: Callee | undefined;
-  /** A number that the update makes: no event can happen in the step where it is positive (step/idle.ts). */
-  readonly idle?: Float64Array | undefined;
+  /** How many events may happen in the step (step/idle.ts), which the update tells. */
+  readonly possibleEvents?: Float64Array | undefined;
 }
 
 /** The number of an attempt whose end is not finite; smaller ones are those of Newton's method. */
@@ -76,7 +76,7 @@ export function stepsRoutine(parts: StepOperations, room: StepsRoom): Routine {
     if (parts.t !== undefined) b.set(element(parts.t), element(rows, row));
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(row, 1)));
     writeAttempt(b, parts, status => b.return(status));
-    if (parts.idle !== undefined) b.unless(greater(element(parts.idle), 0), () => b.return(eventPossible));
+    if (parts.possibleEvents !== undefined) b.if(isSet(element(parts.possibleEvents)), () => b.return(eventPossible));
     let offset = rowHeaderSize;
     for (const array of recorded) {
       b.copy(place(rows, add(row, offset)), place(array), array.length, kernels);

@@ -67,7 +67,7 @@ export class Stepper {
   private readonly update: 'update' | 'keep';
   private readonly next: Float64Array;
   private readonly errors?: StepEstimate;
-  private readonly idle: Float64Array | undefined;
+  private readonly possibleEvents: Float64Array | undefined;
   private readonly t?: Float64Array;
   private readonly h?: Float64Array;
   private narrowRoutine: SharedRoutine<Stepper, AttemptSettings> | undefined;
@@ -109,7 +109,7 @@ export class Stepper {
     this.interpolant = forward.optionalBuffer('inside');
     this.stiffness = forward.optionalBuffer('stiffness');
     this.sides = forward.optionalBuffer('sides');
-    this.idle = forward.optionalBuffer('idle');
+    this.possibleEvents = forward.optionalBuffer('possibleEvents');
     this.t = forward.optionalBuffer('t');
     this.h = forward.optionalBuffer('h');
     this.errors = StepEstimate.of(prepared, forward);
@@ -140,7 +140,7 @@ export class Stepper {
 
   /** No event can happen in the last step, by the sides of zero that their functions began it on. */
   get isIdle(): boolean {
-    return this.idle !== undefined && this.idle[0] > 0;
+    return this.possibleEvents !== undefined && this.possibleEvents[0] === 0;
   }
 
   /** The estimate of the last step's error, where it is traced. */
@@ -235,7 +235,7 @@ export class Stepper {
    * @param host whose functions in JavaScript it calls
    */
   operations(narrow: boolean, host: Host<Stepper> = {owner: this}): StepOperations {
-    const {forward, solver, errors, next, t, h, idle} = this;
+    const {forward, solver, errors, next, t, h, possibleEvents} = this;
     const vectors = new VectorCallees(forward.vectors, () => routinesOf(forward)?.vectors);
     const solverHost: Host<StageSolver> = {
       get owner() {
@@ -252,7 +252,7 @@ export class Stepper {
           : {run: () => host.owner.updateAndLinearize(narrow)},
       largestNext: vectors.largest(next),
       after: errors?.repeatable === true ? {run: () => host.owner.errors?.make()} : undefined,
-      idle,
+      possibleEvents,
     };
   }
 

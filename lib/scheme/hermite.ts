@@ -129,6 +129,10 @@ function general(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): 
   };
 }
 
+/** Whether the derivatives of `hermite` at the step's ends are those of the motion there. */
+export const hermiteFollowsRates = (order: number, at: StepPoint): boolean =>
+  at.kind === 'ode' ? order >= 2 && !at.hasMassMatrix : order >= 3 && at.constraints === undefined;
+
 /** The blocks q and v, or y, at t + θh. */
 export function hermite(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): Blocks {
   if (at.kind === 'mechanics' && at.hasKinematicsOrStates) return general(theta, order, at, next);

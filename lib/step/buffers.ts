@@ -174,9 +174,9 @@ export const buffers = {
   /** The events of a state, and how they change along the motion. */
   e: {shape: 'events'},
   rates: {shape: 'events'},
-  /** The side of zero on which each event's function begins a step; the test that none can happen in it (idle.ts). */
+  /** The side of zero on which each event's function begins a step; how many events may happen in it (idle.ts). */
   sides: {shape: 'events', lifetime: 'step'},
-  idle: {shape: 'number'},
+  possibleEvents: {shape: 'number'},
   /** The modes of switches where a state is. */
   outcomes: {shape: 'any'},
   /** The user's blocks after a jump. */

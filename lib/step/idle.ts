@@ -5,29 +5,25 @@
  * on, and it meets g in the middle. Steps that pass need no search, so that they can be taken in blocks; all others are
  * left to it.
  */
-import {add, binary, div, full, min, mul, scalar, scale, sub, unary} from '../graph/build.js';
+import {add, binary, cast, full, mul, scalar, scale, sub, sum, unary} from '../graph/build.js';
 import {orZeros, pushforward} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
 import {replaceNodes} from '../graph/replace-nodes.js';
 import {simplifyNodes} from '../graph/simplify.js';
-import {bufferInput} from './buffers.js';
 import type {TracedStep} from './traced-step.js';
 
 /** A cubic is believed where it meets g in the middle of its interval within this share of its largest coefficient. */
 export const believed = 0.05;
 
-/**
- * A function that reaches zero so soon after the step's end may have reached it there but for rounding: a share of the
- * step's length, and one of the time. Of either the rounding of times is 2⁻⁴⁸ (`minStep`); a step may be shorter than
- * those about it.
- */
-const [soonAfter, soonAfterTime] = [2 ** -24, 2 ** -46];
+/** What a step's events depend on. */
+type Along = Pick<TracedStep, 'functions' | 'inputs'>;
 
 /** The events' functions on the dense output, and their derivatives by θ. */
 export function eventsOnDense({
   functions: {dense, events},
   inputs: {x, t, h, theta},
-}: TracedStep): {readonly g: Node; readonly dg: Node} | undefined {
+}: Along): {readonly g: Node; readonly dg: Node} | undefined {
   if (dense === undefined || theta === undefined || events === undefined) return undefined;
   const place = new Map<Node, Node>([
     [x, dense],
@@ -37,22 +33,57 @@ export function eventsOnDense({
   return {g, dg: orZeros(pushforward([g], new Map([[theta, full(1, [])]]))[0], g)};
 }
 
+/** Operations that are linear in all of their operands together. */
+const linear: ReadonlySet<string> = new Set([
+  'reshape',
+  'broadcast',
+  'slice',
+  'place',
+  'concat',
+  'transpose',
+  'gather',
+  'scatter',
+  'sum',
+]);
+
+/** The degree of a node's values as polynomials in an input, at most; Infinity where they may be none. */
+function degreeIn(node: Node, variable: Node): number {
+  const degrees = new Map<Node, number>();
+  for (const one of topological([node])) {
+    const of = one.operands.map(operand => degrees.get(operand) ?? 0);
+    const most = Math.max(0, ...of);
+    let degree = one === variable ? 1 : most === 0 ? 0 : linear.has(one.op) ? most : Infinity;
+    if (isOp(one, 'unary') && one.attributes.fn === 'neg') degree = most;
+    if (isOp(one, 'unary') && one.attributes.fn === 'square') degree = 2 * most;
+    if (isOp(one, 'binary')) {
+      const {fn} = one.attributes;
+      if (fn === 'add' || fn === 'sub' || (fn === 'div' && of[1] === 0)) degree = most;
+      if (fn === 'mul') degree = of[0] + of[1];
+    }
+    degrees.set(one, degree);
+  }
+  return degrees.get(node) ?? 0;
+}
+
 const abs = (node: Node): Node => unary('abs', node);
-const least = (nodes: readonly Node[]): Node => nodes.reduce((a, b) => binary('minimum', a, b));
-const greatest = (nodes: readonly Node[]): Node => nodes.reduce((a, b) => binary('maximum', a, b));
+const isPositive = (node: Node): Node => binary('greater', node, scalar(0));
 
 /**
- * A number that is positive only where no event can happen within the step, as a function of what the update reads and
- * of `sides`, [events]: on which side of zero each event's function begins, 1 or −1, or 0 where that is not known.
- * undefined without events.
+ * How many events may happen within the step, as a function of what the update reads and of `sides`, [events]: on which
+ * side of zero each event's function begins, 1 or −1, or 0 where that is not known. undefined without events.
+ *
+ * The cubic through g₀, ġ₀, g₁ and ġ₁ (by θ) lies on the side s where s(g₀ + ġ₀/3) > 0 and sg₁ > |ġ₁|/3, as sg₀ > 0 is
+ * known; g₁ is then no zero but for rounding either.
+ * @param followsRates the dense output has the states at the step's ends, and there the rates of the motion
  */
-export function idleTest(step: TracedStep): Node | undefined {
+export function possibleEvents(step: Along, followsRates: boolean): Node | undefined {
   const along = eventsOnDense(step);
   const {
-    functions: {update, inside},
-    inputs: {t, h, theta, next, inside: insideInput},
+    functions: {update, inside, events, rates},
+    inputs: {x, t, h, theta, next, inside: insideInput, sides},
   } = step;
-  if (along === undefined || theta === undefined || next === undefined) return undefined;
+  if (along === undefined || theta === undefined || next === undefined || sides === undefined) return undefined;
+  if (events === undefined || rates === undefined) return undefined;
   const at = (place: number): Node[] => {
     const known = new Map<Node, Node>([
       [theta, scalar(place)],
@@ -61,20 +92,28 @@ export function idleTest(step: TracedStep): Node | undefined {
     if (insideInput !== undefined && inside !== undefined) known.set(insideInput, inside);
     return replaceNodes([along.g, along.dg], known);
   };
-  const [[start, startRate], [middle, middleRate], [end, endRate]] = [0, 0.5, 1].map(at);
-  const inner = [add(start, scale(startRate, 1 / 3)), sub(end, scale(endRate, 1 / 3))];
-  const side = bufferInput('sides', start.shape);
-  const distances = [start, ...inner, end].map(coefficient => mul(side, coefficient));
-  const rounding = add(scalar(soonAfter), scale(div(abs(t), abs(h)), soonAfterTime));
-  const beyondEnd = sub(distances[3], mul(rounding, abs(endRate)));
-  const allowed = scale(greatest(distances), believed);
-  const value = scale(add(add(start, scale(add(inner[0], inner[1]), 3)), end), 1 / 8);
-  const rate = scale(sub(sub(add(end, inner[1]), inner[0]), start), 0.75);
-  const each = least([
-    ...distances.slice(0, 3),
-    beyondEnd,
-    sub(allowed, abs(sub(middle, value))),
-    sub(scale(allowed, Math.PI), abs(sub(middleRate, rate))),
-  ]);
-  return min(each, [0]);
+  const thirdOf = ([value, rate]: readonly Node[]): Node[] => [value, scale(rate, 1 / 3)];
+  const atState = (state: Node, time: Node): Node[] => {
+    const place = new Map<Node, Node>([
+      [x, state],
+      [t, time],
+    ]);
+    const [value, rate] = replaceNodes([events, rates], place);
+    return [value, mul(scale(h, 1 / 3), rate)];
+  };
+  // Functions at both ends, and a third of their derivatives.
+  const [start, startThird] = followsRates ? atState(x, t) : thirdOf(at(0));
+  const [end, endThird] = followsRates ? atState(update, add(t, h)) : thirdOf(at(1));
+  const begins = isPositive(mul(sides, add(start, startThird)));
+  const ends = isPositive(sub(mul(sides, end), abs(endThird)));
+  const isOnSide = binary('and', begins, ends);
+  const count = (isIdle: Node): Node => sum(cast(unary('not', isIdle), 'float'), [0]);
+  if (degreeIn(along.g, theta) <= 3) return count(isOnSide);
+  const [middle, middleRate] = at(0.5);
+  const value = add(scale(add(start, end), 1 / 2), scale(sub(startThird, endThird), 3 / 8));
+  const rate = sub(scale(sub(end, start), 1.5), scale(add(startThird, endThird), 3 / 4));
+  // The mean of the ends is no more than the largest coefficient.
+  const allowed = scale(mul(sides, add(start, end)), (Math.PI / 2) * believed);
+  const differs = add(scale(abs(sub(middle, value)), Math.PI), abs(sub(middleRate, rate)));
+  return count(binary('and', isOnSide, isPositive(sub(allowed, differs))));
 }

@@ -12,7 +12,6 @@ import {replaceNodes} from '../graph/simplify.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, hasLifetime, tangentSeed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
-import {idleTest} from './idle.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName} from './parameter-names.js';
 import type {TracedStep} from './traced-step.js';
@@ -85,7 +84,7 @@ export function observePrograms(step: TracedStep, count: number): ProgramsOf<Obs
 }
 
 /**
- * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside, stiffness, idle;
+ * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside, stiffness, possibleEvents;
  * extrapolate: lastUnknown, lastTheta, lengthRatio → z; of a filtered error estimate E by estimate, from shift, and
  * filter → filterJ, its matrix where shift is zero; startResidual, startJacobian → R, J at the guess; of a start,
  * checks → mass, rightHandSide, rightHandSideAlong, rightHandSideRate, positions, velocities, depths, coefficients,
@@ -121,6 +120,7 @@ export function forwardPrograms(
       stiffness,
       inside,
       extrapolated,
+      possibleEvents,
     },
     inputs: {z},
   } = step;
@@ -147,7 +147,7 @@ export function forwardPrograms(
     E: filter === undefined ? error : undefined,
     inside,
     stiffness,
-    idle: idleTest(step),
+    possibleEvents,
   });
   if (extrapolated !== undefined) programs.extrapolate = graphOf({z: extrapolated});
   if (filter !== undefined)

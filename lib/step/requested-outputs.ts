@@ -5,10 +5,11 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {concat, full, input, reshape} from '../graph/build.js';
+import {concat, full, input} from '../graph/build.js';
 import {orZeros, pushforward} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
-import {hermite} from '../scheme/hermite.js';
+import {stacked} from '../graph/reroll.js';
+import {hermite, hermiteFollowsRates} from '../scheme/hermite.js';
 import {derivativeOf, type Scheme, type StepPoint} from '../scheme/scheme.js';
 import type {Breaks} from '../system/breaks.js';
 import {atInstant, duringStep} from '../system/breaks.js';
@@ -19,6 +20,8 @@ import type {Params} from '../system/params.js';
 import {modeBlock} from '../graph/switches.js';
 import type {SwitchScope} from '../system/switches.js';
 import type {TimeDirection} from './time-direction.js';
+import {bufferInput} from './buffers.js';
+import {possibleEvents} from './idle.js';
 import type {Interpolant} from './interpolant.js';
 import {shareWithUpdate} from './interpolant.js';
 import {joinBlocks, joinNamed, splitBlocks} from './blocks.js';
@@ -41,8 +44,8 @@ export interface OutputRequest {
 /** Functions of the step that are computed from the traced outputs. */
 interface FinishedOutputs {
   readonly functions: Partial<StepFunctions>;
-  /** The input by which dense output reads the interpolant. */
-  readonly inside?: Node<'input'>;
+  /** Further inputs: that by which dense output reads the interpolant, and the sides of events. */
+  readonly inputs: Pick<StepInputs, 'inside' | 'sides'>;
   readonly errorInfo: ErrorInfo;
 }
 
@@ -58,6 +61,8 @@ export class RequestedOutputs {
   /** Switches are held, and their borders looked at. */
   private readonly hasModes: boolean;
   private errorMask: Uint8Array | undefined;
+  /** See `possibleEvents`. */
+  private followsRates = false;
 
   constructor(
     private readonly request: OutputRequest,
@@ -166,6 +171,7 @@ export class RequestedOutputs {
     const {state, scheme, formulation} = this;
     const end = splitBlocks(state, next);
     const between = formulation.dense?.(theta, z, at, end) ?? hermite(theta, scheme.order, at, end);
+    this.followsRates = formulation.dense === undefined && hermiteFollowsRates(scheme.order, at);
     const linear = Object.fromEntries(
       state.schemeBlocks.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]),
     );
@@ -227,12 +233,13 @@ export class RequestedOutputs {
   }
 
   /** What is made of the trace's outputs. */
-  finish(named: ReadonlyMap<string, Node>, {update, error, dense}: StepFunctions, {x, t}: StepInputs): FinishedOutputs {
+  finish(named: ReadonlyMap<string, Node>, {update, error, dense}: StepFunctions, inputs: StepInputs): FinishedOutputs {
+    const {x, t} = inputs;
     const {theta, next, errorMask, request, scheme, formulation} = this;
     const values = request.events.map((_, i) => named.get(`event.${i}`) as Node);
     const rate = named.get('rate');
     const borders = named.get('borders');
-    const all = [...values.map(value => reshape(value, [1])), ...(borders === undefined ? [] : [borders])];
+    const all = [...(values.length === 0 ? [] : [stacked(values)]), ...(borders === undefined ? [] : [borders])];
     const events = all.length === 0 ? undefined : concat(all, 0);
     const eventRates =
       events === undefined || rate === undefined
@@ -251,15 +258,24 @@ export class RequestedOutputs {
             theta,
             next,
           ]);
+    const more = {
+      inside: split.inside?.input,
+      sides: events === undefined ? undefined : bufferInput('sides', events.shape),
+    };
+    const functions = {
+      dense: split.dense,
+      inside: split.inside?.node,
+      events,
+      rates: events === undefined ? undefined : orZeros(eventRates, events),
+    };
+    const along = {functions: {...functions, update}, inputs: {...inputs, ...more}};
     return {
       functions: {
-        dense: split.dense,
-        inside: split.inside?.node,
+        ...functions,
         slope: request.slope === true ? rate : undefined,
-        events,
-        rates: events === undefined ? undefined : orZeros(eventRates, events),
+        possibleEvents: possibleEvents(along, this.followsRates),
       },
-      inside: split.inside?.input,
+      inputs: more,
       errorInfo: {
         errorMask,
         stageErrorEffects: this.stageErrorEffects(),

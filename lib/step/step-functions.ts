@@ -82,6 +82,8 @@ export const stepFunctions = {
   inside: {everyStep: true},
   /** The state at t + θh, [state]; a function of the input `inside` too, where there is that. */
   dense: {everyStep: true},
+  /** How many events may happen within the step, see idle.ts. */
+  possibleEvents: {everyStep: true},
   /** The derivative of the state by the clock's time as a function of x and t, [state]. */
   slope: {},
   /** The events' functions of x and t, [events]; the borders of switches follow those of the user's events. */

@@ -387,7 +387,7 @@ function traceStep(
   const finished = requested?.finish(named, step.functions, step.inputs);
   return {
     ...step,
-    inputs: {...step.inputs, inside: finished?.inside},
+    inputs: {...step.inputs, ...finished?.inputs},
     functions: {
       ...step.functions,
       ...finished?.functions,

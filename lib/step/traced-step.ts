@@ -37,6 +37,8 @@ export interface StepInputs {
   readonly theta?: Node<'input'>;
   readonly next?: Node<'input'>;
   readonly inside?: Node<'input'>;
+  /** The side of zero on which each event's function begins the step (idle.ts), [events]. */
+  readonly sides?: Node<'input'>;
   /** A displacement of the state for a filtered error estimate, [own size]. */
   readonly shift?: Node<'input'>;
   /** See `StepPoint.projection`. */

@@ -22,7 +22,7 @@ import {
 import {orZeros, pullback} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
-import {rerolled} from '../../lib/graph/reroll.js';
+import {rerolled, stacked} from '../../lib/graph/reroll.js';
 import {simplifyNodes} from '../../lib/graph/simplify.js';
 import {Choices, draws} from './choices.js';
 import {evaluate, largest, vectors} from './evaluate.js';
@@ -151,5 +151,34 @@ describe('graph: sums of terms of one form', () => {
       const total = terms.reduce((sum, term) => add(sum, term));
       expect(rerolled([total])[0]).to.equal(total);
     }
+  });
+});
+
+describe('graph: values of several forms one after another', () => {
+  it('are those of each, in their order, whatever their forms are', () => {
+    fc.assert(
+      fc.property(draws(60), list => {
+        const choices = new Choices(list);
+        const random = choices.random();
+        const forms = Array.from({length: choices.integer(1, 3)}, () => formOf(choices));
+        const nodes = Array.from({length: choices.integer(1, 60)}, (_, i) =>
+          forms[choices.integer(0, 5) % forms.length]([x, y, unary('sin', x)], i, random),
+        );
+        const values = vectors(inputs, random);
+        const expected = evaluate(nodes, inputs, values).flatMap(value => [...value]);
+        const whole = stacked(nodes);
+        expect(whole.shape).to.deep.equal([nodes.length, n]);
+        evaluate([whole], inputs, values)[0].forEach((value, i) => expect(value).to.be.closeTo(expected[i], 1e-12));
+      }),
+      runs(20),
+    );
+  });
+
+  it('take as many nodes however many they are', () => {
+    const lengths = [40, 400].map(count => {
+      const nodes = Array.from({length: count}, (_, i) => sub(unary('tanh', slice(x, [i % n], [1])), scalar(i / 3)));
+      return topological(simplifyNodes([stacked(nodes)], inputs)).length;
+    });
+    expect(lengths[0]).to.equal(lengths[1]).and.to.be.below(10);
   });
 });

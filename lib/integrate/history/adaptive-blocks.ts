@@ -50,7 +50,7 @@ export const partsOfAttempts = (executable: AttemptsExecutable, error: Callee, j
     largestNext: new VectorCallees(executable.vectors, () => routinesOf(executable)?.vectors).largest(
       executable.buffer('next'),
     ),
-    idle: executable.optionalBuffer('idle'),
+    possibleEvents: executable.optionalBuffer('possibleEvents'),
   },
   error,
   judge,

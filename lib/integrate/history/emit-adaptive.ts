@@ -10,7 +10,6 @@ import {
   atLeast,
   atMost,
   element,
-  greater,
   isSet,
   less,
   not,
@@ -82,7 +81,7 @@ export function attemptsRoutine({step, error, judge}: AdaptiveParts, room: Adapt
     writeAttempt(b, step, leave);
     const found = b.result(error, at('rtol'), at('judged'));
     b.unless(less(found, Infinity), leave);
-    if (step.idle !== undefined) b.if(and(atMost(found, 1), not(greater(element(step.idle), 0))), leave);
+    if (step.possibleEvents !== undefined) b.if(and(atMost(found, 1), isSet(element(step.possibleEvents))), leave);
     b.increment(at('attempts'));
     const goesOn = b.result(judge, found);
     b.if(atMost(found, 1), commit);
