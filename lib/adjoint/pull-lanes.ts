@@ -49,6 +49,8 @@ export interface LaneGradients {
   readonly shared: readonly Float64Array[];
   /** Cotangents of each member's own parameters, by their numbers. */
   readonly own: readonly ReadonlyMap<number, Float64Array>[];
+  /** By the time of each member's start, [members]; where it was asked for. */
+  readonly t0?: Float64Array;
 }
 
 /** @param cotangents of each member's saved states, [saved, state]; undefined is zero */

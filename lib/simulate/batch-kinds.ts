@@ -50,6 +50,8 @@ export interface MemberGradient<S extends AnySystem = System> {
   readonly initial?: StateOf<S, Float64Array>;
   /** With respect to parameters that have differed between members in some batch so far. */
   readonly params: Partial<GradientOf<ParamsOf<S>>>;
+  /** By the time of its start, where it was asked for. */
+  readonly t0?: number;
 }
 
 /** A loss of a batch, the mean over its members. */
@@ -71,14 +73,15 @@ export interface PreparedBatch<S extends AnySystem = System> {
   run(members: readonly TimedMember<S>[], values?: BatchValues): Trajectory<S>[];
   /**
    * The runs, and the map from cotangents of their saved values to gradients; undefined for a member without a
-   * cotangent.
+   * cotangent. With {t0: true} the gradients have the derivative by the time of each member's start; members that went
+   * side by side then run once more, one after another.
    */
   vjp(
     members: readonly TimedMember<S>[],
     values?: BatchValues,
   ): {
     readonly trajectories: Trajectory<S>[];
-    pullback(cotangents: readonly (Cotangent<S> | undefined)[]): MembersGradient<S>;
+    pullback(cotangents: readonly (Cotangent<S> | undefined)[], also?: {readonly t0?: boolean}): MembersGradient<S>;
   };
   /**
    * The mean over the members of a loss of one member, and its gradient: see `Simulation.valueAndGrad`. The loss is

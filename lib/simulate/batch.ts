@@ -16,12 +16,12 @@ import type {SimulateOptions} from './options.js';
 import type {AnySystem, Cotangent, Initial, ParamsOf, StatesOf, Pullback} from './kinds.js';
 import type {PreparedRun} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
-import {namedGradient, runCotangents} from './named.js';
+import {namedGradient, readPullbackOptions, runCotangents} from './named.js';
 import {savedCount} from '../integrate/history/plan.js';
 import type {PreparedBatch, PreparedBatchOptions} from './batch-kinds.js';
 import {prepareBatch} from './prepared-batch.js';
 import {requireSavedMemory} from '../integrate/memory.js';
-import type {SeriesCotangents} from './series.js';
+import type {AskedGradient, SeriesCotangents} from './series.js';
 import {seriesOf} from './series.js';
 import type {Values} from './simulate.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
@@ -60,8 +60,11 @@ export interface BatchPullback<S extends AnySystem = System> {
 /** The runs, and their pullback, which returns G. */
 export interface BatchVjp<S extends AnySystem = System, G = BatchPullback<S>> {
   readonly trajectories: Trajectory<S>[];
-  /** @param cotangents one per member; undefined if the loss does not depend on it */
-  pullback(cotangents: readonly (Cotangent<S> | undefined)[]): G;
+  /**
+   * @param cotangents one per member; undefined if the loss does not depend on it
+   * @param also `t0`: the derivatives by the time of each member's start, too
+   */
+  pullback(cotangents: readonly (Cotangent<S> | undefined)[], also?: {readonly t0?: boolean}): G;
 }
 
 /** As `BatchVjp`, with a promise. */
@@ -96,7 +99,10 @@ export const batch: Batch = /* @__PURE__ */ Object.assign(
       const done = ensemble.run(true);
       return {
         trajectories: trajectories(ensemble, done),
-        pullback: cotangents => gathered(ensemble, members, ensemble.pull(packed(ensemble, done, cotangents))),
+        pullback(cotangents, also) {
+          const asked = readPullbackOptions(also);
+          return gathered(ensemble, members, ensemble.pull(packed(ensemble, done, cotangents, asked)), asked);
+        },
       };
     },
     prepare: prepareBatch,
@@ -188,11 +194,12 @@ export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
       let last: Promise<unknown> = Promise.resolve();
       return {
         trajectories: trajectories(ensemble, done),
-        pullback(cotangents) {
-          const rows = packed(ensemble, done, cotangents);
+        pullback(cotangents, also) {
+          const asked = readPullbackOptions(also);
+          const rows = packed(ensemble, done, cotangents, asked);
           const pulled = last
             .then(() => ensemble.pullAsync(rows))
-            .then(gradients => gathered(ensemble, members, gradients));
+            .then(gradients => gathered(ensemble, members, gradients, asked));
           last = pulled.catch(() => undefined);
           return pulled;
         },
@@ -295,6 +302,7 @@ function packed(
   {members}: Ensemble,
   done: readonly Done[],
   cotangents: readonly (Cotangent | undefined)[],
+  asked: AskedGradient,
 ): (SeriesCotangents | undefined)[] {
   if (cotangents.length !== members.length) {
     throw new OptionError(
@@ -305,15 +313,22 @@ function packed(
   }
   return cotangents.map((cotangent, i) => {
     try {
-      return cotangent === undefined ? undefined : runCotangents(members[i], done[i].run, cotangent);
+      return cotangent === undefined ? undefined : {...runCotangents(members[i], done[i].run, cotangent), asked};
     } catch (error) {
       throw inMember(error, i);
     }
   });
 }
 
-function gathered({members}: Ensemble, given: readonly BatchMember[], gradients: readonly Gradient[]): BatchPullback {
-  const each = members.map((prepared, i) => namedGradient(prepared, gradients[i]));
+function gathered(
+  {members}: Ensemble,
+  given: readonly BatchMember[],
+  gradients: readonly Gradient[],
+  {t0 = false}: AskedGradient,
+): BatchPullback {
+  const each = members.map((prepared, i) =>
+    namedGradient(prepared, t0 ? {...gradients[i], t0: gradients[i].t0 ?? 0} : gradients[i]),
+  );
   const {leaves, traced} = members[0];
   const shared = gradients.filter((_, i) => valuesOf(given[i]).params === undefined);
   const size = (p: number): number => members[0].parameterValues[p].length;

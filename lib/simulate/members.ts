@@ -116,7 +116,10 @@ export class Members {
    * @throws GradientError
    */
   pull(runs: readonly MemberRun[], cotangents: readonly (SeriesCotangents | undefined)[]): LaneGradients {
-    const gradients = runs[0].step === undefined ? this.pullSingly(runs, cotangents) : this.pullLanes(runs, cotangents);
+    // Lanes do not find the derivative by t0, nor keep what another way back needs.
+    const timed = cotangents.some(cotangent => cotangent?.asked?.t0 === true);
+    const gradients =
+      runs[0].step === undefined || timed ? this.pullSingly(runs, cotangents, timed) : this.pullLanes(runs, cotangents);
     // What is summed is looked at once, whoever it came from; the member by itself says where it began.
     const none = gradients.shared.map(() => new Float64Array(0));
     const check = (i: number, initial: Float64Array, parameters: readonly Float64Array[]): void => {
@@ -184,20 +187,27 @@ export class Members {
     pullChecked(prepared, {...this.base.adjoint.run(prepared), warnings}, cotangent);
   }
 
-  private pullSingly(runs: readonly MemberRun[], cotangents: readonly (SeriesCotangents | undefined)[]): LaneGradients {
-    const {own} = this;
-    const values = this.base.parameterValues;
-    const gradients = {
+  private pullSingly(
+    runs: readonly MemberRun[],
+    cotangents: readonly (SeriesCotangents | undefined)[],
+    timed: boolean,
+  ): LaneGradients {
+    const own = this.ownOf(runs);
+    const {adjoint, parameterValues: values} = this.base;
+    const gradients: LaneGradients = {
+      ...(timed ? {t0: new Float64Array(runs.length)} : {}),
       initial: runs.map(({prepared: {initialValues}}) => new Float64Array(initialValues.length)),
       shared: values.map(({length}, p) => new Float64Array(own.has(p) ? 0 : length)),
       own: runs.map(() => new Map([...own].map(p => [p, new Float64Array(values[p].length)]))),
     };
-    runs.forEach(({prepared, run: result}, i) => {
+    runs.forEach(({prepared, run: result, step}, i) => {
       const cotangent = cotangents[i];
       if (cotangent === undefined) return;
       try {
-        const {initial, parameters} = pullChecked(prepared, result, cotangent);
+        const path = step === undefined ? result : {...adjoint.run(prepared), warnings: result.warnings};
+        const {initial, parameters, t0} = pullChecked(prepared, path, cotangent);
         gradients.initial[i].set(initial);
+        if (t0 !== undefined) gradients.t0?.fill(t0, i, i + 1);
         this.addParameters(gradients, i, parameters);
       } catch (error) {
         throw inMember(error, i);

@@ -35,7 +35,7 @@ import type {
 import type {AnySystem, Cotangent, Initial, ParamsOf, StatesOf} from './kinds.js';
 import type {MemberRun} from './members.js';
 import {Members, widthOf} from './members.js';
-import {runCotangents} from './named.js';
+import {readPullbackOptions, runCotangents} from './named.js';
 import type {AnyEncoder, AnyObjective, LossArgument} from './objective-kinds.js';
 import {
   timeCotangents,
@@ -47,7 +47,7 @@ import {
 } from './loss-gradient.js';
 import {encoded, Objectives} from './objective.js';
 import {asTensors, taping} from './operation.js';
-import type {SeriesCotangents} from './series.js';
+import type {AskedGradient, SeriesCotangents} from './series.js';
 import type {SimulateOptions} from './options.js';
 import type {PreparedRun} from './prepare.js';
 import {prepare, readCaptured, refill, refillMember} from './prepare.js';
@@ -127,12 +127,16 @@ class Batches {
   vjp(
     given: readonly AnyMember[],
     values: BatchValues = {},
-  ): {trajectories: AnyTrajectory[]; pullback: (cotangents: readonly (Cotangent | undefined)[]) => MembersGradient} {
+  ): {
+    trajectories: AnyTrajectory[];
+    pullback: (cotangents: readonly (Cotangent | undefined)[], also?: {readonly t0?: boolean}) => MembersGradient;
+  } {
     const asked = this.read(given, values, 'run');
     const runs = this.runs(asked, true, this.base.options.throw);
     return {
       trajectories: this.trajectories(asked, runs),
-      pullback: cotangents => {
+      pullback: (cotangents, also) => {
+        const wanted = readPullbackOptions(also);
         requireValue(cotangents, list, 'pullback: the cotangents', 'bad-cotangent');
         if (cotangents.length !== runs.length)
           throw new OptionError(
@@ -142,7 +146,7 @@ class Batches {
             {members: runs.length, cotangents: cotangents.length},
           );
         const packed = cotangents.map((cotangent, i) =>
-          cotangent === undefined ? undefined : this.packed(asked[i], runs[i], cotangent, i),
+          cotangent === undefined ? undefined : this.packed(asked[i], runs[i], cotangent, i, wanted),
         );
         return this.pulled(asked, runs, packed, this.sums(asked, runs), 1);
       },
@@ -303,9 +307,10 @@ class Batches {
     {run: result}: MemberRun,
     cotangent: Cotangent,
     i: number,
+    wanted: AskedGradient,
   ): SeriesCotangents {
     const {series, happened} = inOne(i, () => runCotangents(prepared, result, cotangent, places?.length));
-    return {series: gatheredRows(series, places, widthOf(prepared), result.times.length), happened};
+    return {series: gatheredRows(series, places, widthOf(prepared), result.times.length), happened, asked: wanted};
   }
 
   /** What loss and encoder add: to sums that the members share, or to their own. */
@@ -324,7 +329,7 @@ class Batches {
   /** @param beside what loss and encoder add */
   private gradient(
     asked: readonly Asked[],
-    {initial, shared, own}: LaneGradients,
+    {initial, shared, own, t0}: LaneGradients,
     beside: readonly SourceCotangents[],
     share: number,
   ): MembersGradient {
@@ -369,6 +374,7 @@ class Batches {
           ownLeaves,
           ownLeaves.map(leaf => scaled(own[i].get(leaves.indexOf(leaf)) as Float64Array)),
         ),
+        ...(t0 === undefined ? {} : {t0: t0[i]}),
       })),
       params: toTree(leaves, params),
       variables,

@@ -8,6 +8,8 @@ import type {Scheme, SimulateOptions} from '../../../lib/index.js';
 import {
   adaptive,
   backsolveAdjoint,
+  batch,
+  batchAsync,
   bdf2,
   bilateral,
   event,
@@ -28,6 +30,7 @@ import {
   unrolledAdjoint,
 } from '../../../lib/index.js';
 import {order} from '../../simulate/numbers.js';
+import {slow} from '../../tiers.js';
 
 /** y' = −y + sin t. */
 const forced = ode(({y, t}) => tf.sub(tf.sin(t), y));
@@ -39,6 +42,7 @@ type Options = SimulateOptions;
 const start = {y: y0, t: t0};
 const back = (options: Options, cotangent: readonly number[], from: object = start): number =>
   simulate.vjp(forced, from as never, options).pullback({y: [...cotangent]}, {t0: true}).t0 as number;
+const plainly = (scheme: Scheme, dt: number): Options => ({scheme, dt, t1, saveAt: 'end'}) as Options;
 const along = (options: Options, from: object = start): number[] => [
   ...(simulate.jvp(forced, from as never, options, {t0: 1}).tangent.y as Float64Array),
 ];
@@ -207,6 +211,49 @@ describe('derivatives by the time of the start', function () {
       expect((await pullback({y: [0, 1]}, {t0: true})).t0).to.equal(both.t0);
       const {tangent} = simulate.jvp(forced, start, options, {t0: 2, initial: {y: 3}});
       expect(tangent.y![1]).to.be.closeTo(2 * (both.t0 as number) + 3 * both.initial.y![0], 1e-13);
+    }
+  });
+
+  slow('of the members of a batch, in this thread and in others', async () => {
+    const starts = [1.7, 0.4, -0.9];
+    const expected = starts.map(y => -Math.exp(t0 - t1) * (Math.sin(t0) - y));
+    const members = starts.map(y => ({y, t: t0}));
+    for (const [scheme, dt] of [
+      [rk4(), 1 / 400],
+      [radauIIA5(), 1 / 160],
+    ] as const)
+      for (const workers of [0, 2]) {
+        const options = {scheme, dt, t1, saveAt: 'end', workers} as const;
+        const {pullback} = batch.vjp(forced, members, options);
+        const given = [{y: [0, 1]}, undefined, {y: [1, 1]}];
+        const found = pullback(given, {t0: true}).members;
+        expect(found[0].t0).to.be.closeTo(expected[0], 1e-10);
+        expect(found[1].t0).to.equal(0);
+        expect(found[2].t0).to.be.closeTo(expected[2], 1e-10);
+        expect(found[0].t0).to.equal(back(plainly(scheme, dt), [0, 1]));
+        pullback(given).members.forEach(one => expect('t0' in one).to.equal(false));
+        const later = await batchAsync.vjp(forced, members, options);
+        const again = (await later.pullback(given, {t0: true})).members;
+        again.forEach((one, i) => expect(one.t0).to.equal(found[i].t0));
+        expect(() => pullback(given, {t1: true} as never)).to.throw(/t1/);
+      }
+  });
+
+  it('of the members of a prepared batch, each with its own times, in lanes and one after another', () => {
+    const times = [
+      {initial: {y: 1.7}, t0: 0.3, t1: 1.9},
+      {initial: {y: -0.4}, t0: 0.8, t1: 1.6},
+    ];
+    for (const scheme of [rk4(), radauIIA5()]) {
+      const many = batch.prepare(forced, {y: y0}, {scheme, dt: 1 / 200, t1, saveAt: 'end'});
+      const {pullback} = many.vjp(times);
+      const [plain, timed] = [undefined, {t0: true}].map(also => pullback([{y: [0, 1]}, {y: [0, 2]}], also));
+      times.forEach(({initial: {y}, t0: from, t1: to}, i) => {
+        const exact = -(i + 1) * Math.exp(from - to) * (Math.sin(from) - y);
+        expect(timed.members[i].t0, scheme.name).to.be.closeTo(exact, 1e-8);
+        expect('t0' in plain.members[i]).to.equal(false);
+        expect(timed.members[i].initial!.y[0]).to.be.closeTo(plain.members[i].initial!.y[0], 1e-13);
+      });
     }
   });
 
