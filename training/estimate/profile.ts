@@ -84,7 +84,7 @@ const LOWER_CORRECTED = 1;
 
 /**
  * The minimum cost over all other parameters with one number of them held at values around its estimate, which its
- * standard error approximates by a parabola (Bates & Watts 1988, ch. 6).
+ * standard error approximates by a parabola (Bates & Watts 1988, ch. 6). Also exported as `profile`.
  * @param found the result of `identify`
  * @param name of an estimated number, as in `correlation.labels`: a parameter, an element of one, 'rates[1]', or a
  *   parameter of one record, 'record 2: load'

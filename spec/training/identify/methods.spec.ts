@@ -16,6 +16,7 @@ import {
   likelihoodProfile,
   multiple,
   positive,
+  profile,
   single,
 } from '../../../training/index.js';
 import {profileChart} from '../../../training/estimate/profile.js';
@@ -302,7 +303,7 @@ describe('the profile of the likelihood', () => {
       parameters: {a: free(0.5), b: free(0.5)},
     });
     const fit = await identify(linear);
-    const {values, deviance, level, interval, warnings} = await likelihoodProfile(fit, 'a', {points: 3});
+    const {values, deviance, level, interval, warnings} = await profile(fit, 'a', {points: 3});
     const [estimate, error] = [fit.estimate.a as number, fit.standardError.a as number];
     expect(values).to.have.length(7);
     values.forEach((value, i) => expect(deviance[i]).to.be.closeTo(((value - estimate) / error) ** 2, 1e-6));
