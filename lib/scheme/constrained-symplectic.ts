@@ -11,8 +11,10 @@
  *
  * - Applied forces at Gauss's points: the pairs of Gauss and Lobatto (Jay, SIAM J. Sci. Comput. 20, 1998, and 2007),
  *   Gauss–Legendre where there are no constraints. Order 2s.
- * - Applied forces at Lobatto's points, s = 1: RATTLE (Andersen 1983). With more stages these are the pairs of Lobatto
- *   IIIA and IIIB (Jay 1996), also of order 2s, with as many unknowns as those of Gauss and Lobatto.
+ * - Applied forces at Lobatto's points: the pairs of Lobatto IIIA and IIIB with s + 1 stages (Jay 1996), of order 2s,
+ *   with as many unknowns as those of Gauss and Lobatto; RATTLE for s = 1 (Andersen 1983).
+ *
+ * Without constraints there are no multipliers, and the equations are otherwise the same.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {PhasePoint} from '../system/constraints.js';
@@ -44,6 +46,17 @@ export const isHolonomic = ({holonomic, general, readsMultipliers}: SystemTraits
 export function symplectic(stages: number, forces: 'gauss' | 'lobatto', multipliers: 'mean' | 'instant'): Formulation {
   const step = variational(stages, forces);
   return multipliers === 'mean' ? withMeans(step) : withInstant(step);
+}
+
+/** The pair of Lobatto IIIA and IIIB for systems without constraints. */
+export function lobattoPair(stages: number): Formulation {
+  const {unknown, residual, end, guess} = variational(stages - 1, 'lobatto');
+  return {
+    unknown,
+    residual,
+    update: (z, at) => ({q: end(z, at).q, v: z.v}),
+    guess: at => ({z: guess(at, at.acceleration(at.x.q, at.x.v, at.t))}),
+  };
 }
 
 /** The equations of a step, with what becomes of the multipliers left open. */
@@ -117,11 +130,10 @@ function variational(stages: number, forces: 'gauss' | 'lobatto'): Variational {
   const momenta = (z: Blocks, at: StepPoint): ((here: PhasePoint, share: (node: Node) => number) => tf.Tensor) => {
     const {x, h, mass} = at;
     const {external, byPosition} = forcesOnMomenta(at);
-    const constraints = constraintsOf(at);
-    const acting: (readonly [Node, tf.Tensor])[] = [
-      ...applied.map((node): [Node, tf.Tensor] => [node, external(place(z, at, node))]),
-      ...held.map((node, j): [Node, tf.Tensor] => [node, constraints.reaction(place(z, at, node), multiplierOf(z, j))]),
-    ];
+    const {constraints} = at;
+    const acting = applied.map((node): [Node, tf.Tensor] => [node, external(place(z, at, node))]);
+    if (constraints !== undefined)
+      held.forEach((node, j) => acting.push([node, constraints.reaction(place(z, at, node), multiplierOf(z, j))]));
     if (byPosition !== undefined) for (const node of kinetic) acting.push([node, byPosition(place(z, at, node))]);
     return (here, share) => {
       const terms = acting.flatMap(([node, force]) => {
@@ -161,14 +173,14 @@ function variational(stages: number, forces: 'gauss' | 'lobatto'): Variational {
       const blocks: Record<string, tf.Tensor> = {v: momentum(end(z, at), () => 1)};
       for (const i of all)
         blocks[stageName('v', i)] = momentum(place(z, at, kinetic[i]), ({position}) => 1 - position[i] / b[i]);
-      rows(z, at).forEach((row, j) => (blocks[stageName('lambda', j)] = row));
+      if (at.constraints !== undefined) rows(z, at).forEach((row, j) => (blocks[stageName('lambda', j)] = row));
       return blocks;
     },
-    guess: ({x, h}, acceleration) => {
+    guess: ({x, h, constraints}, acceleration) => {
       const ahead = (time: number): tf.Tensor => tf.add(x.v, tf.mul(tf.mul(h, time), acceleration));
       const blocks: Record<string, tf.Tensor> = {v: ahead(1)};
       for (const i of all) blocks[stageName('v', i)] = ahead(c[i]);
-      for (const j of holding) blocks[stageName('lambda', j)] = x.lambda;
+      if (constraints !== undefined) for (const j of holding) blocks[stageName('lambda', j)] = x.lambda;
       return blocks;
     },
   };

@@ -1,7 +1,8 @@
-/** Explicit schemes: no unknown, one update. */
+/** Explicit schemes: no unknown, one update. With constraints, or more stages, velocity Verlet is implicit. */
 import * as tf from '@tensorflow/tfjs';
+import {positiveInteger, refuseUnknownOptions, type Check} from '../checks.js';
 import type {Blocks} from '../system/equations.js';
-import {isHolonomic, symplectic} from './constrained-symplectic.js';
+import {isHolonomic, lobattoPair, symplectic} from './constrained-symplectic.js';
 import type {Formulation, Scheme} from './scheme.js';
 
 /** x + Σ cᵢ yᵢ on the blocks of the y; coefficients are numbers or scalars. */
@@ -64,6 +65,11 @@ export function symplecticEuler(): Scheme {
   };
 }
 
+const twoToNine: Check = {
+  what: 'a whole number from 2 to 9',
+  test: value => positiveInteger.test(value) && (value as number) >= 2 && (value as number) <= 9,
+};
+
 /**
  * Velocity Verlet (Störmer; the central difference method of structural dynamics). Second order;
  * symplectic for separable conservative systems. A force that depends on velocity is taken at the
@@ -75,6 +81,13 @@ export function symplecticEuler(): Scheme {
  * Integration, §VII.1). Positions and velocities obey the constraints at the end of every step, and λ is the mean over
  * the step. Forces that depend on v are taken at the velocity between the two impulses of the step. Other constraints,
  * and then also kinematics, hidden states and forces that read λ, throw an OptionError 'wrong-scheme' in the run.
+ *
+ * With more stages it is the pair of Lobatto IIIA and IIIB, of which both are the first (Jay, SIAM J. Numer. Anal. 33,
+ * 1996): order 2 · stages − 2, symplectic, symmetric, implicit with and without constraints; λ is that at the end of
+ * the step. It takes neither kinematics nor hidden states. The same function is also exported as `rattle` and
+ * `lobattoIIIAB`.
+ * @param options.stages 2 to 9; default 2
+ * @throws OptionError where the number of stages is out of range
  * @example
  * ```ts
  * import * as tf from '@tensorflow/tfjs';
@@ -84,22 +97,28 @@ export function symplecticEuler(): Scheme {
  * console.log(simulate(system, {q: 1, v: 0}, {scheme: verlet(), dt: 0.01, steps: 100}).values('q')[100]); // → 0.540
  * ```
  */
-export function verlet(): Scheme {
+export function verlet(options: {readonly stages?: number} = {}): Scheme {
+  refuseUnknownOptions(options, {stages: twoToNine}, 'verlet', 'bad-scheme');
+  const {stages = 2} = options;
   return {
-    name: 'verlet',
-    order: 2,
-    mechanics: {
-      unknown: [],
-      supports: {kinematics: true},
-      update: (_, {x, t, h, acceleration, retract}) => {
-        const a = acceleration(x.q, x.v, t);
-        const half = tf.mul(h, 0.5);
-        const q = retract(x.q, tf.mul(h, tf.add(x.v, tf.mul(half, a))));
-        const next = acceleration(q, tf.add(x.v, tf.mul(h, a)), tf.add(t, h));
-        return {q, v: tf.add(x.v, tf.mul(half, tf.add(a, next)))};
-      },
-    },
+    name: stages === 2 ? 'verlet' : `lobattoIIIAB(${stages})`,
+    order: 2 * stages - 2,
+    mechanics: stages === 2 ? velocityVerlet : lobattoPair(stages),
     constrained: traits =>
-      isHolonomic(traits) && traits.stabilization !== 'ggl' ? symplectic(1, 'lobatto', 'mean') : undefined,
+      isHolonomic(traits) && traits.stabilization !== 'ggl'
+        ? symplectic(stages - 1, 'lobatto', stages === 2 ? 'mean' : 'instant')
+        : undefined,
   };
 }
+
+const velocityVerlet: Formulation = {
+  unknown: [],
+  supports: {kinematics: true},
+  update: (_, {x, t, h, acceleration, retract}) => {
+    const a = acceleration(x.q, x.v, t);
+    const half = tf.mul(h, 0.5);
+    const q = retract(x.q, tf.mul(h, tf.add(x.v, tf.mul(half, a))));
+    const next = acceleration(q, tf.add(x.v, tf.mul(h, a)), tf.add(t, h));
+    return {q, v: tf.add(x.v, tf.mul(half, tf.add(a, next)))};
+  },
+};

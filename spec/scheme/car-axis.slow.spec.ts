@@ -45,6 +45,8 @@ describe('the car axis', () => {
     [kvaerno3(), 'none', 4800],
     [kvaerno5(), 'none', 4800],
     [gaussLegendre(), 'none', 1200],
+    [verlet({stages: 3}), 'none', 1200],
+    [verlet({stages: 4}), 'none', 600],
     [gaussLegendre({stages: 3}), 'none', 600],
   ];
   for (const [scheme, stabilization, n] of cases) {

@@ -121,7 +121,26 @@ export interface Departure {
   readonly largest: number;
   /** The slope of a line through the departures by least squares, times the time of the run. */
   readonly drift: number;
+  /**
+   * The standard error of such a slope, by the means of twenty windows: they are nearly independent where a window is
+   * long against the motion, which single departures are not (batch means; Law & Kelton, Simulation Modeling and
+   * Analysis, §9.5).
+   */
+  readonly error: number;
 }
+
+/** The slope of a line through even values by least squares over their whole length, and its standard error. */
+function lineThrough(values: Numbers): {slope: number; error: number} {
+  const n = values.length;
+  const mean = values.reduce((sum, value) => sum + value / n, 0);
+  const time = (i: number): number => i / (n - 1) - 0.5;
+  const square = values.reduce((sum, _, i) => sum + time(i) ** 2, 0);
+  const slope = values.reduce((sum, value, i) => sum + time(i) * (value - mean), 0) / square;
+  const rest = values.reduce((sum, value, i) => sum + (value - mean - slope * time(i)) ** 2, 0);
+  return {slope, error: Math.sqrt(rest / (n - 2) / square)};
+}
+
+const WINDOWS = 20;
 
 /** @param every steps between saved states */
 export function departure(
@@ -141,13 +160,9 @@ export function departure(
     energy(q.subarray(i * n, (i + 1) * n), v.subarray(i * n, (i + 1) * n)),
   );
   const away = energies.map(value => value - energies[0]);
-  const mean = away.reduce((sum, value) => sum + value / saved, 0);
-  const [above, square] = away.reduce(
-    ([first, second], value, i) => {
-      const time = i / (saved - 1) - 0.5;
-      return [first + time * (value - mean), second + time * time];
-    },
-    [0, 0],
+  const each = Math.floor(saved / WINDOWS);
+  const means = Float64Array.from({length: WINDOWS}, (_, k) =>
+    away.subarray(k * each, (k + 1) * each).reduce((sum, value) => sum + value / each, 0),
   );
-  return {largest: Math.max(...away.map(Math.abs)), drift: above / square};
+  return {largest: Math.max(...away.map(Math.abs)), drift: lineThrough(away).slope, error: lineThrough(means).error};
 }

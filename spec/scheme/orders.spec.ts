@@ -82,7 +82,7 @@ const schemes: readonly Scheme[] = [
   newmark(),
   newmark({beta: 1 / 6}),
   newmark({beta: 0}),
-  verlet(),
+  ...[2, 3, 4].map(stages => verlet({stages})),
   rk4(),
   heun('mechanics'),
   heun('ode'),

@@ -192,7 +192,7 @@ describe('validation of a fit beyond its records', () => {
       parameters: {k: positive(8.5), c: positive(0.3)},
     }) as ReturnType<typeof identify>;
 
-  it('names states, outputs and inputs; the same record is silent', async () => {
+  slow('names states, outputs and inputs; the same record is silent', async () => {
     const data = record(1, 1);
     const fit = await fitted(data);
     const [same, large, fast] = await fit.validate([
