@@ -8,6 +8,7 @@ import type {BufferName} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startContext} from '../step/context.js';
 import type {HessianProgram} from '../step/hessian-programs.js';
+import {toUserTime} from '../step/time-direction.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
 import {cotangentName, secondOrderName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
@@ -26,6 +27,7 @@ import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {Directions} from './directions.js';
 import {initialTangents} from './tangent.js';
+import {noPathDerivative, readsPath} from './timed-pull.js';
 import {TangentResidual} from './tangent-residual.js';
 
 /**
@@ -210,12 +212,51 @@ export interface ParameterPair {
 
 const nothing: readonly InteriorPair[] = [];
 
+/** The time of the start, which moves: its directions by the clock of the loops, and its cotangent with the change. */
+export interface MovingStart {
+  readonly dt: Float64Array;
+  readonly cotangent: SecondOrderCotangent;
+}
+
 /** Steps of a grid. */
-const pullRows = (steps: SecondOrderPull): SecondOrderTransitions => ({
-  pull({record, from, to, tangent}, x) {
-    for (let row = to - 1; row >= from; row--) setPair(x, steps.pull(record, row, {dx: tangent(row)}, x).x);
-  },
-});
+function pullRows(
+  steps: SecondOrderPull,
+  context: StepContext,
+  directions: Directions,
+  moving: MovingStart | undefined,
+): SecondOrderTransitions {
+  const first = moving === undefined ? undefined : new SecondOrderPull(context, directions, true);
+  return {
+    pull({n, record, from, to, tangent}, x) {
+      for (let row = to - 1; row >= from; row--)
+        if (n === 0 && row === from && first !== undefined)
+          setPair(x, pullFirst(first, record, row, tangent(row), x, moving));
+        else setPair(x, steps.pull(record, row, {dx: tangent(row)}, x).x);
+    },
+    finish: () => first?.finish(),
+  };
+}
+
+/** A step whose beginning moves, and whose end is held: the length gives what the start's time takes. */
+function pullFirst(
+  steps: SecondOrderPull,
+  record: StepRecord,
+  row: number,
+  dx: Float64Array,
+  x: SecondOrderCotangent,
+  moving: MovingStart | undefined,
+): SecondOrderCotangent {
+  const moves = moving === undefined ? {dx} : {dx, dt: moving.dt, dh: moving.dt.map(value => -value)};
+  const begin = steps.pull(record, row, moves, x);
+  if (moving !== undefined) addBeginning(moving.cotangent, begin);
+  return begin.x;
+}
+
+/** Adds the cotangent of the time at which a step begins, its end being held. */
+export function addBeginning(to: SecondOrderCotangent, {t, h}: Pick<StepCotangents, 't' | 'h'>): void {
+  if (t !== undefined) addPair(to, t);
+  if (h !== undefined) addPair(to, h, -1);
+}
 
 export function setPair(to: SecondOrderCotangent, from: SecondOrderCotangent): void {
   to.cotangent.set(from.cotangent);
@@ -232,9 +273,17 @@ export const zeroPair = (size: number, count: number): SecondOrderCotangent => (
   change: new Float64Array(count * size),
 });
 
+/** @throws GradientError 'no-time-derivative' of an sde */
+function movingStart(context: StepContext, {count, t0}: Directions): MovingStart | undefined {
+  if (t0 === undefined) return undefined;
+  if (readsPath(context.traced)) throw noPathDerivative('by t0');
+  return {dt: t0, cotangent: zeroPair(1, count)};
+}
+
 /**
  * @param start the step that began the run
  * @param cotangent the loss's own, by saved state
+ * @param startTimes cotangents of the times of saved states that are the start
  * @param transitionsOf how transitions of a step history go back, whose times may move
  */
 export function sweepBackSecondOrder(
@@ -244,11 +293,13 @@ export function sweepBackSecondOrder(
   backwards: SecondOrderBackwards,
   saved: SavedStates,
   cotangent: SavedCotangent,
-  transitionsOf?: (steps: SecondOrderPull) => SecondOrderTransitions,
+  startTimes: readonly SecondOrderCotangent[],
+  transitionsOf?: (steps: SecondOrderPull, moving: MovingStart | undefined) => SecondOrderTransitions,
 ): SecondOrder {
   const {count} = directions;
   const steps = new SecondOrderPull(context, directions, transitionsOf !== undefined);
-  const transitions = (transitionsOf ?? pullRows)(steps);
+  const moving = movingStart(context, directions);
+  const transitions = transitionsOf?.(steps, moving) ?? pullRows(steps, context, directions, moving);
   const x = zeroPair(context.traced.state.size, count);
   const cursor = new SavedCursor(saved, true);
   /** Adds what is saved at the end of transition n, and returns what is saved inside it. */
@@ -273,19 +324,26 @@ export function sweepBackSecondOrder(
   if (more !== undefined) add(more);
   let began = x;
   if (context.resumed !== true) {
-    const first = new SecondOrderPull(startContext(context), directions);
-    began = first.pull(start, 0, {dx: initialTangents(context, directions)}, x).x;
+    const first = new SecondOrderPull(startContext(context), directions, moving !== undefined);
+    began = pullFirst(first, start, 0, initialTangents(context, directions), x, moving);
     add(first.finish());
   }
+  if (moving !== undefined) for (const pair of startTimes) addPair(moving.cotangent, pair);
+  const t0 = (values: Float64Array | undefined, d: number): {readonly t0?: number} =>
+    values === undefined ? {} : {t0: toUserTime(context.traced, values[d])};
   const given = context.initialValues.length;
   return {
-    gradient: {initial: began.cotangent.slice(0, given), parameters: totals, recomputedSteps},
+    gradient: {
+      ...{initial: began.cotangent.slice(0, given), parameters: totals, recomputedSteps},
+      ...t0(moving?.cotangent.cotangent, 0),
+    },
     products: Array.from({length: count}, (_, d) => {
       const size = began.change.length / count;
       return {
         initial: began.change.slice(d * size, d * size + given),
         parameters: changes.map(change => change.slice((d * change.length) / count, ((d + 1) * change.length) / count)),
         recomputedSteps,
+        ...t0(moving?.cotangent.change, d),
       };
     }),
   };

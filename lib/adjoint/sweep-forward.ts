@@ -48,8 +48,15 @@ export interface Sensitivities {
 
 const nothing: readonly Inside[] = [];
 
-/** Transitions whose times are constants and that have no saved states inside them: row by row. */
-export function pushRows(context: StepContext, directions: Directions): TransitionPush {
+/**
+ * Transitions whose times are constants and that have no saved states inside them: row by row.
+ * @param note is shown the tangents before each row
+ */
+export function pushRows(
+  context: StepContext,
+  directions: Directions,
+  note?: (tangents: Float64Array) => void,
+): TransitionPush {
   const push = stepPush(context, directions);
   const {t0} = directions;
   const pushFirst = (record: StepRecord, k: number, dx: Float64Array): Float64Array => {
@@ -62,7 +69,10 @@ export function pushRows(context: StepContext, directions: Directions): Transiti
   };
   return {
     push(n, record, from, to, _end, dx) {
-      for (let k = from; k < to; k++) dx.set(n === 0 && k === from ? pushFirst(record, k, dx) : push(record, k, dx));
+      for (let k = from; k < to; k++) {
+        note?.(dx);
+        dx.set(n === 0 && k === from ? pushFirst(record, k, dx) : push(record, k, dx));
+      }
       return dx;
     },
   };

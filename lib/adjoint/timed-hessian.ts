@@ -20,12 +20,13 @@ import type {Directions, SecondOrderCotangent} from './directions.js';
 import type {
   CompleteChange,
   InteriorPair,
+  MovingStart,
   ParameterPair,
   SecondOrderStep,
   SecondOrderTransitions,
   StepMoves,
 } from './hessian.js';
-import {addPair, SecondOrderPull, setPair, zeroPair} from './hessian.js';
+import {addBeginning, addPair, SecondOrderPull, setPair, zeroPair} from './hessian.js';
 import type {Restart, StepHistory} from './step-history.js';
 import {crossingRate, EventEnds, historyAdjoint, historyForward} from './timed-pull.js';
 import type {TimedPush} from './timed-push.js';
@@ -56,6 +57,7 @@ export class TimedSecondOrder implements SecondOrderTransitions {
   /**
    * @param steps the pull of steps, in which the cotangents of parameters are summed
    * @param times tangents of times
+   * @param moving where the time of the start moves
    */
   constructor(
     private readonly context: StepContext,
@@ -65,6 +67,7 @@ export class TimedSecondOrder implements SecondOrderTransitions {
     private readonly steps: SecondOrderPull,
     private readonly times: TimedPush,
     private readonly cotangents: TimePairs,
+    private readonly moving?: MovingStart,
   ) {
     const {count} = directions;
     const {occurred, movingSaves, eventTimes} = history;
@@ -91,10 +94,11 @@ export class TimedSecondOrder implements SecondOrderTransitions {
   }
 
   private pullStep(step: SecondOrderStep, x: SecondOrderCotangent, within: readonly InteriorPair[]): void {
-    const {history, times, moments, steps} = this;
+    const {history, times, moments, steps, moving} = this;
     const {n, record, from: row, tangent} = step;
     const [from, to] = [history.startsAtEvent.get(n), history.endsAtEvent.get(n)];
-    const dt = times.moment(from);
+    const startMoves = n === 0 && from === undefined ? moving : undefined;
+    const dt = startMoves?.dt ?? times.moment(from);
     const dh = times.moment(to).map((end, d) => end - dt[d]);
     const moves = {dx: tangent(row), dt, dh};
     const inside = this.inside(step, moves, within);
@@ -104,12 +108,10 @@ export class TimedSecondOrder implements SecondOrderTransitions {
     if (to !== undefined) this.instant.addTo(steps);
     setPair(x, begin.x);
     if (inside !== undefined) addPair(x, inside.x);
-    if (from === undefined) return;
-    // The end is held: the length gives what the start's time takes.
-    for (const {t, h} of inside === undefined ? [begin] : [begin, inside]) {
-      if (t !== undefined) addPair(moments[from], t);
-      if (h !== undefined) addPair(moments[from], h, -1);
-    }
+    const ofBeginning = from === undefined ? startMoves?.cotangent : moments[from];
+    if (ofBeginning === undefined) return;
+    addBeginning(ofBeginning, begin);
+    if (inside !== undefined) addBeginning(ofBeginning, inside);
   }
 
   /**

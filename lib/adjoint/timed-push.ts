@@ -60,6 +60,17 @@ export class TimedPush implements TransitionPush {
     return jump === undefined ? this.pushStep(record, k, n, dx, within, keep) : this.pushJump(record, k, n, jump, dx);
   }
 
+  /** This push, which shows the tangents before each transition. */
+  noting(note: (tangents: Float64Array) => void): TransitionPush {
+    return {
+      push: (n, record, k, to, end, dx, within, keep) => {
+        note(dx);
+        return this.push(n, record, k, to, end, dx, within, keep);
+      },
+      times: saved => this.times(saved),
+    };
+  }
+
   /** The tangents of the time of an event that was noted within a step, by its number among those that happened. */
   notedTime(happened: number): Float64Array {
     return this.noted.get(happened) ?? this.still;

@@ -78,8 +78,6 @@ function check({options: {adjoint}, traced}: PreparedRun, loss: unknown, directi
       'bad-hvp',
       'hvp: omit observe, and compute its values in the loss, as a function of the saved series.',
     );
-  if (directions.some(direction => direction.t0 !== undefined))
-    throw new OptionError('bad-hvp', 'hvp does not support directions of t0: take differences of simulate.jvp.');
   if (directions.length === 0) throw new OptionError('bad-tangent', 'hvps: give one direction at least.');
 }
 
@@ -264,6 +262,7 @@ function goBack(
     const along = changes.cotangents.map(one => toUserTimes(traced, one[name]));
     return Array.from(at.cotangents[name], (_, i) => pairAt(toUserTimes(traced, at.cotangents[name]), along, i, 1));
   };
+  const times = timePairs('times');
   prepared.compiled.matrices.restorePivots(done.pivotStates);
   const {timed} = checkpointer;
   const {gradient, products} = sweepBackSecondOrder(
@@ -273,13 +272,15 @@ function goBack(
     checkpointer.backwards(prepared),
     saved,
     cotangent,
+    times.filter((_, i) => saved.after[i] === 0),
     history === undefined || timed === undefined
       ? undefined
-      : steps =>
-          new TimedSecondOrder(prepared, history, restart(prepared, noCounts()), directions, steps, timed, {
-            saved: timePairs('times'),
-            happened: timePairs('happened'),
-          }),
+      : (steps, moving) =>
+          new TimedSecondOrder(
+            ...([prepared, history, restart(prepared, noCounts()), directions, steps, timed] as const),
+            {saved: times, happened: timePairs('happened')},
+            moving,
+          ),
   );
   check(gradient);
   const found = {

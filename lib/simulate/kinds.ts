@@ -80,7 +80,10 @@ export interface Pullback<
   readonly variables: Map<tf.Variable, Float64Array>;
   /** Captured tensors that are not variables. */
   readonly tensors: Map<tf.Tensor, Float64Array>;
-  /** The derivative by the time of the start, where the pullback was called with {t0: true}. */
+  /**
+   * The derivative by the time of the start, where the pullback was called with {t0: true}, or a direction of `hvps`
+   * has a t0.
+   */
   readonly t0?: number;
   /**
    * Steps that were recomputed because they did not fit into implicitAdjoint({memory}); with backsolveAdjoint, the

@@ -10,7 +10,7 @@ import {firstPass, reverseAll} from '../adjoint/schedule.js';
 import type {SavedStates, StepHistory} from '../adjoint/step-history.js';
 import {savesWithinSteps} from '../adjoint/step-history.js';
 import type {Directions} from '../adjoint/directions.js';
-import type {Sensitivities, TransitionPush} from '../adjoint/sweep-forward.js';
+import type {Sensitivities} from '../adjoint/sweep-forward.js';
 import {pushRows, SweepForward} from '../adjoint/sweep-forward.js';
 import {TimedPush} from '../adjoint/timed-push.js';
 import {noCounts} from '../integrate/counters.js';
@@ -64,13 +64,9 @@ export class SecondOrderCheckpointer implements BackwardRecorder {
     this.end = new Float64Array(state.size);
     if (history !== undefined && (history.hasEvents || savesWithinSteps(saved)))
       this.timed = new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
-    this.sweep = new SweepForward(
-      prepared,
-      saved,
-      start,
-      directions,
-      this.noting(this.timed ?? pushRows(prepared, directions)),
-    );
+    const note = (tangents: Float64Array): void => void this.tangents.push(tangents.slice());
+    const push = this.timed?.noting(note) ?? pushRows(prepared, directions, note);
+    this.sweep = new SweepForward(prepared, saved, start, directions, push);
     const everyStep = this.count * (2 + (1 + count) * state.size + unknown.size) * bytesPerNumber;
     this.room = Math.min(
       Math.max(this.count, 1),
@@ -113,22 +109,6 @@ export class SecondOrderCheckpointer implements BackwardRecorder {
 
   finish(n: number, state: Float64Array): undefined {
     this.reach(n, state);
-  }
-
-  /** Row by row, with the tangents before each. */
-  private noting(push: TransitionPush): TransitionPush {
-    const {tangents} = this;
-    return {
-      push(n, record, from, to, end, dx, within, keep) {
-        let along = dx;
-        for (let row = from; row < to; row++) {
-          tangents.push(along.slice());
-          along = push.push(n, record, row, row + 1, end, along, within, keep);
-        }
-        return along;
-      },
-      times: saved => push.times?.(saved) ?? {},
-    };
   }
 
   private recompute(prepared: RunContext): Recomputer {

@@ -257,12 +257,103 @@ describe('derivatives by the time of the start', function () {
     }
   });
 
+  /** y(t₁) of y' = −y + sin t. */
+  const motion = (from: number, y: number): number =>
+    Math.exp(from - t1) * (y - (Math.sin(from) - Math.cos(from)) / 2) + (Math.sin(t1) - Math.cos(t1)) / 2;
+  const slope = (f: (h: number) => number, h = 1e-3): number =>
+    (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h);
+
+  it('second derivatives: along a grid, with adaptive steps, and with states between them', () => {
+    // The saved start has a time, too.
+    const value = (s: number, r: number): number => motion(t0 + s, y0 + r) ** 3 + (t0 + s) ** 2 * (y0 + r);
+    const loss = ({y, t}: {y: tf.Tensor; t: tf.Tensor}): tf.Tensor => {
+      const at = (x: tf.Tensor, i: number): tf.Tensor => tf.reshape(tf.slice(x, [i], [1]), []);
+      return tf.add(tf.pow(at(y, y.size - 1), 3), tf.mul(tf.square(at(t, 0)), at(y, 0)));
+    };
+    const control = adaptive({rtol: 1e-11, atol: 1e-13});
+    const all: readonly Options[] = [
+      {scheme: rk4(), dt: 1 / 400, t1, saveAt: 'end'},
+      {scheme: gaussLegendre({stages: 3}), dt: 1 / 40, t1, saveAt: [t0, 0.777, t1]},
+      {scheme: tsit5(), dt: 0.1, t1, saveAt: 'end', control},
+      {scheme: kvaerno5(), dt: 0.1, t1, saveAt: [t0, 0.777, t1], control},
+    ];
+    for (const options of all) {
+      const {gradient, products, trajectory} = simulate.hvps(forced, start, options, loss, [
+        {t0: 1},
+        {initial: {y: 1}},
+      ]);
+      trajectory.dispose();
+      const name = `${options.scheme?.name}, ${JSON.stringify(options.saveAt)}`;
+      const near = (found: number | undefined, exact: number): void =>
+        void expect(found, name).to.be.closeTo(exact, 1e-7);
+      near(
+        gradient.t0,
+        slope(s => value(s, 0)),
+      );
+      const [byTime, byStart] = products;
+      near(
+        byTime.t0,
+        slope(a => slope(b => value(a + b, 0))),
+      );
+      near(
+        byTime.initial.y[0],
+        slope(a => slope(b => value(a, b))),
+      );
+      near(
+        byStart.t0,
+        slope(a => slope(b => value(a, b))),
+      );
+      near(
+        byStart.initial.y[0],
+        slope(a => slope(b => value(0, a + b))),
+      );
+    }
+  });
+
+  it('second derivatives through an event', () => {
+    const [g, e, q0, T] = [8, 0.8, 10, 2.93];
+    const ball = mechanics({mass: 1, forces: ({q}) => tf.add(tf.zerosLike(q), -g)});
+    const floor = event({when: ({q}) => q, direction: 'falling', then: ({v}) => ({v: tf.mul(v, -e)})});
+    const fall = (q: number): number => Math.sqrt((2 * q) / g);
+    const value = (s: number, r: number): number => {
+      const since = T - (0.1 + s) - fall(q0 + r);
+      return e * g * fall(q0 + r) * since - (g * since ** 2) / 2 + (0.1 + s + fall(q0 + r)) ** 3;
+    };
+    for (const scheme of [rk4(), trapezoid()])
+      for (const saveAt of ['end', [0.7, T]] as const) {
+        const {gradient, products, trajectory} = simulate.hvps(
+          ball,
+          {q: q0, v: 0, t: 0.1},
+          {scheme, dt: 0.1, t1: T, saveAt, events: [floor]},
+          ({q, events}) => tf.add(tf.sum(tf.slice(q, [q.size - 1], [1])), tf.sum(tf.pow(events, 3))),
+          [{t0: 1}, {initial: {q: 1}}],
+        );
+        trajectory.dispose();
+        const near = (found: number | undefined, exact: number): void =>
+          void expect(found, `${scheme.name}, ${String(saveAt)}`).to.be.closeTo(exact, 1e-7);
+        near(
+          gradient.t0,
+          slope(s => value(s, 0)),
+        );
+        near(
+          products[0].t0,
+          slope(a => slope(b => value(a + b, 0))),
+        );
+        near(
+          products[0].initial.q[0],
+          slope(a => slope(b => value(a, b))),
+        );
+        near(
+          products[1].t0,
+          slope(a => slope(b => value(a, b))),
+        );
+      }
+  });
+
   it('are refused where there is none', () => {
     const options = {scheme: trapezoid(), dt: 0.1, t1, saveAt: 'end'} as const;
     for (const adjoint of [forwardSensitivity(), backsolveAdjoint(), unrolledAdjoint()])
       expect(() => back({...options, adjoint}, [0, 1])).to.throw(/no derivative by t0/);
-    const loss = ({y}: {y: tf.Tensor}): tf.Tensor => tf.sum(y);
-    expect(() => simulate.hvp(forced, start, options, loss, {t0: 1})).to.throw(/directions of t0/);
     expect(() => simulate.jvp(forced, start, options, {t0: NaN})).to.throw(/t0/);
     expect(() => simulate.vjp(forced, start, options).pullback({y: [0, 1]}, {t1: true} as never)).to.throw(/t1/);
   });
