@@ -442,10 +442,17 @@ type RandomLine = (size: number, random: () => number, areNear: boolean) => Line
  */
 const nearness = 1 / 8;
 
+/** Whether a motion slides depends on which of two rates is greater: parameters are tried up to so many times as large. */
+const slidingRange = 8;
+
 const randomLine =
-  (inputs: readonly Node<'input'>[], known: (input: Node<'input'>) => Float64Array | undefined): RandomLine =>
+  (
+    inputs: readonly Node<'input'>[],
+    known: (input: Node<'input'>) => Float64Array | undefined,
+    range = 1,
+  ): RandomLine =>
   (size, random, areNear) => {
-    const near = (x: number): number => x + nearness * (Math.abs(x) + 1) * random();
+    const near = (x: number): number => x * range ** random() + nearness * (Math.abs(x) + 1) * random();
     const ends = inputs.map(node => {
       const own = known(node);
       if (own !== undefined)
@@ -507,7 +514,7 @@ export function isAttracting(
   const place = inputs.indexOf(state);
   if (place < 0) return false;
   const [ratesAt, outcomesAt] = [evaluator([rates], inputs), evaluator([outcomes], inputs)];
-  const lineOf = randomLine(inputs, known);
+  const lineOf = randomLine(inputs, known, slidingRange);
   const random = generator(1);
   const withModes = (given: Float64Array[], modes: Float64Array): Float64Array[] => {
     given[place].set(modes, offset);

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, rk4, simulate} from '../../lib/index.js';
-import {cases, made, small} from './cases.js';
+import {cases, made, small, tight} from './cases.js';
 
 describe('a switch', () => {
   it('at the start of a motion that stays there: what it starts with beside the border is lost', () => {
@@ -36,5 +36,16 @@ describe('a switch', () => {
       expect(trajectory.values('y')[1]).to.be.closeTo(2e-5, 1e-12);
       expect(pullback({y: [0, 1]}).params.eps[0]).to.be.closeTo(1e5, 0.1);
     }
+  });
+
+  it('that a motion is pushed to and cannot slide along: constant steps say so, adaptive ones end', () => {
+    const stairs = ode(({y}) => tf.sub(0.5, tf.floor(y)));
+    const options = {scheme: rk4(), dt: 0.01, t1: 3, saveAt: 'end'} as const;
+    const pushed = simulate(stairs, {y: 0.2}, options);
+    expect(pushed.warnings.join()).to.match(/pushed to the border of 'floor in derivative' from both sides at t = 1.6/);
+    expect(pushed.values('y')[1]).to.be.closeTo(1, 0.01);
+    expect(() => simulate(stairs, {y: 0.2}, {...options, control: tight.control})).to.throw(
+      /^The motion is pushed to the border of 'floor in derivative' .* this run cannot slide along it/,
+    );
   });
 });

@@ -96,7 +96,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   /** null before they were looked for. */
   private blocks: AdaptiveBlocks | undefined | null = null;
   private gridBlocks: GridBlocks | undefined | null = null;
-  private readonly adaptive: boolean;
+  readonly adaptive: boolean;
   /** Steps so far. */
   stepCount = 0;
   /** Transitions in the step history. */
@@ -176,7 +176,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   private tellOfStart(): void {
     const {log, t, keeping} = this;
     const {released, left, eitherWay} = this.integrator.bordersAtStart;
-    for (const event of released) log.slides(event, t);
+    for (const event of released) this.eventHandler.release(event);
     for (const event of eitherWay) log.leavesEitherWay(event, t);
     if (keeping !== undefined) for (const event of left) if (this.isMovable(event)) log.startsOnBorder(event, t);
   }

@@ -56,6 +56,8 @@ export interface EventfulLoop {
   readonly eventTime: number | undefined;
   /** Where functions of time jump, ascending. */
   readonly jumps: Float64Array;
+  /** Steps are as long as their error allows. */
+  readonly adaptive: boolean;
   status: Status;
   error: StiffgradError | undefined;
   /** A step becomes part of the step history; with an event, its end is that event's time. */
@@ -412,11 +414,18 @@ export class LoopEvents {
     const isSentBack = this.isActive(event, !rising) && (rising ? rate < 0 : rate > 0);
     // Two borders may send the motion to and fro.
     if (modes.isPushed(event) && (isSentBack || log.chatters(event, t, chatterShare * dt) !== undefined)) {
-      if (!modes.stay(event)) log.slides(event, t);
+      if (!modes.stay(event)) this.release(event);
       settle();
     }
     this.loop.switched(event, before);
     this.loop.jump(event, before, false, modes.values.slice());
+  }
+
+  /** From here the comparison of a switch is evaluated as it stands: adaptive steps would become ever shorter. */
+  release(event: number): void {
+    const {log, t, adaptive} = this.loop;
+    if (!adaptive) log.slides(event, t);
+    else [this.loop.status, this.loop.error] = ['step-too-small', log.cannotSlide(event, t)];
   }
 
   /** A run starts on borders that its motion slides along: what it starts with beside them is lost at once. */
@@ -504,11 +513,12 @@ export class LoopEvents {
         break;
       }
       const way = rising(event);
-      ratesBefore.set(event, this.rates[event]);
+      if (then !== 'switch') ratesBefore.set(event, this.rates[event]);
       const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));
       if (then === 'switch') {
         const waiting = queue;
         this.change(event, way, before);
+        if (this.loop.error !== undefined) return;
         const {e} = integrator.events(integrator.state, this.loop.t);
         const present = this.present(this.loop.t, fired, turned).filter(other => other !== event);
         // What has reached its border stays there, however slowly it goes on from here.

@@ -136,6 +136,18 @@ export class EventLog {
     );
   }
 
+  /** The motion is pushed to a border along which adaptive steps cannot go. */
+  cannotSlide(event: number, t: number): EventError {
+    const {name} = this.events[event];
+    return new EventError(
+      'chatter',
+      `The motion is pushed to the border of '${name}' from both sides at t = ${this.short(t)}, and this run cannot `
+        + 'slide along it: adaptive steps would become ever shorter. Give parameters with which it slides where the '
+        + 'simulation is prepared, take constant steps, or make the border a constraint.',
+      {event, t: toUserTime(this.way, t), ...(name === undefined ? {} : {name})},
+    );
+  }
+
   /** A zero where a run starts has not been crossed: a jump that the motion may ask for there is not made. */
   begins(event: number, t: number): void {
     this.tell(
