@@ -442,7 +442,7 @@ type RandomLine = (size: number, random: () => number, areNear: boolean) => Line
  */
 const nearness = 1 / 8;
 
-/** Whether a motion slides depends on which of two rates is greater: parameters are tried up to so many times as large. */
+/** Whether a motion slides depends on which rate is greater: parameters are tried up to so many times as large. */
 const slidingRange = 8;
 
 const randomLine =
