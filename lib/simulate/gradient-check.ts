@@ -8,16 +8,31 @@
  */
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Directions} from '../adjoint/directions.js';
+import type {SecondOrder} from '../adjoint/hessian.js';
 import {StiffgradError} from '../errors.js';
 import {tangentsAlong} from '../integrate/adjoints/forward.js';
 import type {Run} from '../integrate/path.js';
 import type {RunContext} from '../integrate/run-context.js';
 import {run} from '../integrate/run.js';
 import type {CompiledStep} from '../step/compiled.js';
-import {combination, derivativeAlong, directionOf, randomDirections, randomShares} from './random-directions.js';
+import {
+  combination,
+  derivativeAlong,
+  directionOf,
+  randomDirections,
+  randomShares,
+  termsAlong,
+} from './random-directions.js';
 import type {SeriesCotangents} from './series.js';
 import {seriesOf} from './series.js';
-import {tangentsOf, tighterTangents, withTolerancesOver, type Planned, type Tangent} from './tighter-run.js';
+import {
+  comparable,
+  tangentsOf,
+  tighterTangents,
+  withTolerancesOver,
+  type Planned,
+  type Tangent,
+} from './tighter-run.js';
 
 /** The comparison is a run with its tolerances over this. */
 const tightening = 5;
@@ -64,13 +79,16 @@ interface Known {
   readonly verdicts: Map<string, Verdict>;
   /** Tolerances over this give right tangents. */
   readonly factors: Map<string, number>;
+  /** What products with the Hessian are warned of; undefined where they are right. */
+  readonly products: Map<string, string | undefined>;
 }
 
 const knownOfSteps = new WeakMap<CompiledStep, Known>();
 
 function knownOf({compiled}: RunContext): Known {
   let known = knownOfSteps.get(compiled);
-  if (known === undefined) knownOfSteps.set(compiled, (known = {verdicts: new Map(), factors: new Map()}));
+  if (known === undefined)
+    knownOfSteps.set(compiled, (known = {verdicts: new Map(), factors: new Map(), products: new Map()}));
   return known;
 }
 
@@ -219,6 +237,75 @@ export function checkTangents(
   warn(prepared, done, verdict);
   return undefined;
 }
+
+/** The derivatives of a loss, and the directions of its products. */
+type Products = SecondOrder & {readonly directions: Directions};
+
+/**
+ * Adds a warning to a run whose products with the Hessian differ from those of a run with tighter tolerances. What
+ * steps leave out is amplified once more in them.
+ * @param tighter the same products with other options of the run
+ */
+export function checkProducts<C extends RunContext>(
+  prepared: C,
+  done: Run,
+  cotangents: Float64Array,
+  found: Products,
+  tighter: (options: C['options'] & Planned['options']) => SecondOrder & {readonly done: Run},
+): void {
+  // Where the gradient is wrong, so are its derivatives.
+  if (!isChecked(prepared) || done.warnings.some(isDerivativeWarning)) return;
+  const {products: known} = knownOf(prepared);
+  const pattern = patternOf(prepared, done);
+  if (!known.has(pattern)) {
+    const share = attempted(() => {
+      const {options} = comparable(prepared, done, tightening * (done.tightened ?? 1));
+      const fine = tighter(options);
+      return fine.done.times.length === done.times.length
+        ? errorOfProducts(prepared, done, cotangents, found, fine)
+        : undefined;
+    });
+    known.set(pattern, share === undefined ? undefined : productSentence(share));
+  }
+  const warning = known.get(pattern);
+  if (warning !== undefined) done.warnings.push(warning);
+}
+
+/** The largest error of products, as a share of them, where it is more than it may be. */
+function errorOfProducts(
+  planned: Planned,
+  {states}: Run,
+  series: Float64Array,
+  found: Products,
+  fine: SecondOrder & {readonly done: Run},
+): number | undefined {
+  const shares = randomShares(planned, found.directions);
+  const along = randomDirections(planned);
+  // Errors of phase are counted twice in a second derivative.
+  const ofStates = 2 * allowedOfStates * errorOfStates(planned, {series}, states, fine.done.states);
+  const allowance = Math.max(allowed * (planned.options.plan.control.rtol + rounding), ofStates);
+  let largest: {readonly error: number; readonly size: number} | undefined;
+  found.products.forEach((product, d) => {
+    let size = 0;
+    for (let k = 0; k < along.count; k++) {
+      const direction = directionOf(along, k);
+      const right = fine.products[d];
+      const error =
+        Math.abs(derivativeAlong(product, direction) - derivativeAlong(right, direction)) / shownShare(planned);
+      // Curvature that changes the gradient by less than its tolerance does not matter.
+      const ofGradient = shares[d] === 0 ? 0 : termsAlong(fine.gradient, direction) / Math.abs(shares[d]);
+      size = Math.max(size, termsAlong(right, direction) + ofGradient);
+      if (error > allowance * size && (largest === undefined || error * largest.size > largest.error * size))
+        largest = {error, size};
+    }
+  });
+  return largest === undefined ? undefined : largest.error / largest.size;
+}
+
+const productSentence = (share: number): string =>
+  `${beginning}: products with the Hessian are off by ${shownShareOf(share)}, as a run with tighter tolerances shows. `
+  + 'What adaptive steps leave out is amplified more in second derivatives than in first ones. Take far tighter '
+  + 'tolerances, and a scheme of higher order.';
 
 /** Tangents along more directions than this are compared by one combination of them. */
 const fewDirections = 2;
@@ -432,18 +519,19 @@ function warn(planned: Planned, done: Run, verdict: Verdict): void {
 }
 
 function sentence(planned: Planned, done: Run, {factor, found: {error, size, direction}}: Verdict): string {
-  const share = error / size;
-  const off = share < 1 ? `${(100 * share).toPrecision(2)} %` : `${share.toPrecision(2)} times its size`;
   return (
-    `${beginning}: along a random direction the derivative is off by ${off}, as a run with tighter tolerances shows. `
-    + 'Derivatives take the lengths of adaptive steps as constants. Where tangents grow and shrink again, what this '
-    + `leaves out grows, although the states are within their tolerance.`
+    `${beginning}: along a random direction the derivative is off by ${shownShareOf(error / size)}, as a run with `
+    + 'tighter tolerances shows. Derivatives take the lengths of adaptive steps as constants. Where tangents grow and '
+    + 'shrink again, what this leaves out grows, although the states are within their tolerance.'
     + `${attempted(() => departure(planned, done, direction)) ?? ''} `
     + (factor === undefined
       ? 'Far tighter tolerances are needed, and a scheme of higher order.'
       : `Tolerances ${roundedUp(factor)} times tighter would do.`)
   );
 }
+
+const shownShareOf = (share: number): string =>
+  share < 1 ? `${(100 * share).toPrecision(2)} %` : `${share.toPrecision(2)} times its size`;
 
 /** To one digit. */
 function roundedUp(factor: number): string {

@@ -19,7 +19,7 @@ import {gradientNotFinite, notFinitePart} from '../adjoint/not-finite.js';
 import type {Directions} from '../adjoint/directions.js';
 import {OptionError} from '../errors.js';
 import {finish} from './finish.js';
-import {checkGradient, withRightTangents} from './gradient-check.js';
+import {checkGradient, checkProducts, withRightTangents} from './gradient-check.js';
 import type {LossArguments, LossAt, SeriesLoss} from './loss.js';
 import {requireLoss, TracedLoss} from './loss.js';
 import type {AnySystem, Cotangent, NamedValues, Pullback, SavedTangent, Tangent} from './kinds.js';
@@ -85,6 +85,47 @@ export function hvpsOn(given: PreparedRun, loss: SeriesLoss | CotangentLoss, alo
   check(given, loss, along);
   const isSensitive = given.options.plan?.control.sensitivities === true;
   const {prepared: base, factor} = isSensitive ? withRightTangents(given, true) : {prepared: given};
+  const found = secondOrderOf(base, loss, along);
+  const {trajectory, prepared, gradient, products, value} = found;
+  try {
+    const done = {...found.done, tightened: factor};
+    const {matrix: series, happened} = found.cotangents;
+    checkGradient(given, done, {series, happened}, found.ofRun);
+    checkProducts({...prepared, options: given.options}, done, series, found, options => {
+      const fine = secondOrderOf({...given, options}, loss, along);
+      fine.trajectory.dispose();
+      return fine;
+    });
+    return {
+      trajectory,
+      value: value ?? NaN,
+      gradient: namedGradient(prepared, gradient),
+      products: products.map(product => namedGradient(prepared, product)),
+    };
+  } catch (error) {
+    trajectory.dispose();
+    throw error;
+  }
+}
+
+/** A run, its loss and the derivatives of it. */
+interface RunOfSecondOrder extends SecondOrder {
+  /** With what the loss captures among the parameters. */
+  readonly prepared: PreparedRun;
+  readonly done: Run;
+  readonly trajectory: AnyTrajectory;
+  readonly directions: Directions;
+  readonly value?: number;
+  readonly cotangents: LossArguments;
+  /** The gradient without what the loss adds to the parameters' by itself. */
+  readonly ofRun: Gradient;
+}
+
+function secondOrderOf(
+  base: PreparedRun,
+  loss: SeriesLoss | CotangentLoss,
+  along: readonly Tangent[],
+): RunOfSecondOrder {
   const found = base.options.plan === undefined ? undefined : historyOf(base);
   const saved = found?.history.saved ?? {after: base.options.saved};
   const traced =
@@ -105,20 +146,9 @@ export function hvpsOn(given: PreparedRun, loss: SeriesLoss | CotangentLoss, alo
         ? traced?.at(argumentsOf(done), prepared.parameterValues, directions.count)
         : lossBy(loss, prepared, trajectory, done);
     if (at === undefined) throw new Error('a loss is a function or gives cotangents');
-    const {gradient, products} = goBack(prepared, done, checkpointer, found?.history, at, directions, own =>
-      checkGradient(
-        given,
-        {...done, tightened: factor},
-        {series: at.cotangents.matrix, happened: at.cotangents.happened},
-        own,
-      ),
-    );
-    return {
-      trajectory,
-      value: at.value ?? NaN,
-      gradient: namedGradient(prepared, gradient),
-      products: products.map(product => namedGradient(prepared, product)),
-    };
+    const {value, cotangents} = at;
+    const derivatives = goBack(prepared, done, checkpointer, found?.history, at, directions);
+    return {prepared, done, trajectory, directions, value, cotangents, ...derivatives};
   } catch (error) {
     trajectory.dispose();
     throw error;
@@ -233,8 +263,7 @@ function goBack(
   history: StepHistory | undefined,
   at: LossAt,
   directions: Directions,
-  check: (gradient: Gradient) => void,
-): SecondOrder {
+): SecondOrder & Pick<RunOfSecondOrder, 'ofRun'> {
   const prepared = {...base, redundancy: done.redundancy};
   const {count} = directions;
   const {traced} = prepared;
@@ -282,8 +311,8 @@ function goBack(
             moving,
           ),
   );
-  check(gradient);
   const found = {
+    ofRun: gradient,
     gradient: plus(gradient, at.parameters, 0, 1),
     products: products.map((product, d) => plus(product, changes.parameters, d, count)),
   };

@@ -104,13 +104,19 @@ export function combination({count, initial, parameters, t0}: Directions, shares
   };
 }
 
+type ByNumber = Pick<Gradient, 'initial' | 'parameters'>;
+
 /** The derivative along one direction. What the direction leaves unchanged may have an infinite one. */
-export function derivativeAlong(
-  {initial, parameters}: Pick<Gradient, 'initial' | 'parameters'>,
-  directions: Directions,
-): number {
+export const derivativeAlong = (gradient: ByNumber, direction: Directions): number =>
+  sumAlong(gradient, direction, term => term);
+
+/** The sum of the sizes of its terms. */
+export const termsAlong = (gradient: ByNumber, direction: Directions): number =>
+  sumAlong(gradient, direction, Math.abs);
+
+function sumAlong({initial, parameters}: ByNumber, directions: Directions, of: (term: number) => number): number {
   const inner = (a: Float64Array, b: Float64Array): number =>
-    b.reduce((sum, value, i) => (value === 0 ? sum : sum + a[i] * value), 0);
+    b.reduce((sum, value, i) => (value === 0 ? sum : sum + of(a[i] * value)), 0);
   return directions.parameters.reduce(
     (sum, direction, p) => sum + inner(parameters[p], direction),
     inner(initial, directions.initial),

@@ -54,7 +54,7 @@ export function withTolerancesOver<C extends Planned>(planned: C, factor: number
 }
 
 /** As `withTolerancesOver`, saved at the times of a run: where those are of its steps, they end steps here, too. */
-function comparable(planned: Planned, {times, resumeState}: Run, factor: number): Planned {
+export function comparable<C extends Planned>(planned: C, {times, resumeState}: Run, factor: number): C {
   const {options} = withTolerancesOver(planned, factor);
   const {plan, grid} = options;
   const ends = {...plan, end: plan.end ?? resumeState?.t, most: Infinity};

@@ -22,7 +22,7 @@ import {
 } from '../../lib/index.js';
 import {identify} from '../../training/identify/identify.js';
 import {positive} from '../../training/identify/parameters.js';
-import {vanDerPol} from './relaxation-oscillators.js';
+import {oscillators, vanDerPol} from './relaxation-oscillators.js';
 
 const control = adaptive({rtol: 1e-4, atol: 1e-4});
 const options = {scheme: kvaerno5(), dt: 1e-4, t1: 200, saveAt: 'end', params: {p: 100}, control} as const;
@@ -236,6 +236,30 @@ describe('checked derivatives of adaptive runs', () => {
         expect(gradientWarnings(lotka, [10, 5], 1.1, 20, scheme, rtol), 'Lotka–Volterra').to.deep.equal([]);
       }
     });
+
+  it('products with the Hessian are not warned of where there is no need', () => {
+    const loss = ({y}: {readonly y: tf.Tensor}): tf.Tensor => tf.sum(tf.square(y));
+    for (const [system, y, p, t1] of [
+      [oscillator, [1, 0], 4, 20],
+      [decay, [1, 2], 1, 5],
+      [lorenz, [1, 1, 1], 28, 2],
+      [lotka, [10, 5], 1.1, 20],
+    ] as const)
+      for (const rtol of [1e-4, 1e-6]) {
+        const run = {scheme: kvaerno3(), dt: 1e-3, t1, params: {p}, control: adaptive({rtol, atol: rtol / 1000})};
+        const {trajectory} = simulate.hvp(system, {y: [...y]}, run, loss, {params: {p: 1}});
+        expect(trajectory.warnings).to.deep.equal([]);
+        trajectory.dispose();
+      }
+    const {system, start: begin, p} = oscillators[3];
+    const one = {cotangent: () => ({y: [0, 0, 0, 1, 0, 0]})};
+    const run = {...options, scheme: kvaerno3(), t1: 360, params: {p}};
+    const oregonator = simulate.hvp(system, begin, run, one, {params: {p: 1}});
+    expect(oregonator.trajectory.warnings.some(warning => warning.includes('products with the Hessian'))).to.equal(
+      true,
+    );
+    oregonator.trajectory.dispose();
+  });
 
   it('mechanics, events and constant steps are not warned of', () => {
     const run = {dt: 0.01, t1: 10, params: {p: 4}} as const;
