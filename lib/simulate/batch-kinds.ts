@@ -61,6 +61,8 @@ export interface BatchLoss<S extends AnySystem = System> {
   readonly values: Float64Array;
   /** The gradient of the mean. */
   readonly gradient: MembersGradient<S>;
+  /** Those of the runs and of their gradients, each once: see `Trajectory.warnings`. */
+  readonly warnings: readonly string[];
 }
 
 /** A traced simulation for batches, made by `batch.prepare`. */

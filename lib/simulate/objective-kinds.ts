@@ -84,4 +84,6 @@ export type LossArgument = 't' | 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed' |
 export interface ValueAndVariables {
   readonly value: number;
   readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
+  /** Those of the run and of its gradient, as of `ValueAndGradientOf`; absent where one call gives all. */
+  readonly warnings?: readonly string[];
 }

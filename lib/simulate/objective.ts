@@ -69,14 +69,20 @@ export class Objectives {
     const begin = performance.now();
     const result = prepared.adjoint.run(prepared);
     if (result.error !== undefined) throw result.error;
-    const {value, gradient} = this.differentiate(prepared, result, this.lossOf(loss, result, point), point, encoder);
+    const {value, gradient, warnings} = this.differentiate(
+      prepared,
+      result,
+      this.lossOf(loss, result, point),
+      point,
+      encoder,
+    );
     if (found === undefined && ready !== undefined) {
       // What another evaluation throws at does not count.
       this.ready.delete(loss);
       calls?.failed();
     }
     calls?.spend(performance.now() - begin);
-    return {value, variables: gradient.variables};
+    return {value, variables: gradient.variables, warnings};
   }
 
   /**

@@ -196,6 +196,7 @@ class Batches {
       value: losses.reduce((sum, value) => sum + value, 0) / losses.length,
       values: losses,
       gradient,
+      warnings: [...new Set(runs.flatMap(one => one.run.warnings))],
     };
   }
 

@@ -20,6 +20,7 @@ import {
   trapezoid,
   tsit5,
 } from '../../lib/index.js';
+import {adam, trainingStep} from '../../training/index.js';
 import {identify} from '../../training/identify/identify.js';
 import {positive} from '../../training/identify/parameters.js';
 import {oscillators, vanDerPol} from './relaxation-oscillators.js';
@@ -179,6 +180,23 @@ describe('checked derivatives of adaptive runs', () => {
     expect(fit.estimate.p).to.be.closeTo(100, 0.02);
     const rough = adaptive({rtol: 1e-4, atol: 1e-4, sensitivities: false});
     expect(about(await identify({...problem, system: fresh(), control: rough}))).to.have.length(1);
+  });
+
+  it('a step of training warns of gradients that are wrong, by a simulation and by a batch', () => {
+    const variable = tf.variable(tf.scalar(100));
+    const system = ode(({y}) => {
+      const [x, v] = tf.unstack(y);
+      return tf.stack([v, tf.sub(tf.mul(tf.mul(variable, tf.sub(1, tf.square(x))), v), x)]);
+    });
+    const {scheme, dt, t1} = options;
+    const run = {scheme, dt, t1, saveAt: 'end', control} as const;
+    const loss = ({y}: {readonly y: tf.Tensor}): tf.Tensor => tf.sum(tf.slice(y, [1, 0], [1, 1]));
+    for (const model of [simulate.prepare(system, start, run), batch.prepare(system, start, run)] as const) {
+      const step = trainingStep<OdeSystem>(model as never, {loss, optimizer: adam({rate: 1e-6})});
+      step('kind' in model ? [{}] : {});
+      expect(step.warnings.filter(warning => warning.startsWith('Derivatives'))).to.have.length(1);
+    }
+    variable.dispose();
   });
 
   const damped = mechanics<{p: tf.Tensor}>({

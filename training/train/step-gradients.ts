@@ -10,7 +10,14 @@ import {
   type PreparedBatch,
   type Simulation,
 } from '../../lib/index.js';
-import {type AnySystem, type MemberTimes, type ParamsOf, type TimedMember, readNumeric} from '../../lib/internal.js';
+import {
+  type AnySystem,
+  type MemberTimes,
+  type ParamsOf,
+  type TimedMember,
+  isDerivativeWarning,
+  readNumeric,
+} from '../../lib/internal.js';
 import {lossAndGradients} from './gradients.js';
 import {numbersOf} from '../../lib/read.js';
 
@@ -36,12 +43,18 @@ const mayBeTrained = ({trainable, dtype}: tf.Variable): boolean => trainable && 
 export abstract class GradientSource<S extends AnySystem, Model = Simulation<S> | PreparedBatch<S>> {
   /** Trainable variables on which a loss has depended in some gradient. */
   readonly read = new Set<tf.Variable>();
+  /** What gradients of adaptive runs were warned of. */
+  readonly warnings = new Set<string>();
 
   constructor(
     protected readonly model: Model,
     protected readonly loss: Objective<ParamsOf<S>>,
     protected readonly initial: Encoder<S> | undefined,
   ) {}
+
+  protected note(warnings: readonly string[] = []): void {
+    for (const warning of warnings) if (isDerivativeWarning(warning)) this.warnings.add(warning);
+  }
 
   /** Trainable variables, found by one evaluation. */
   abstract variables(member: TrainingInputs<S>): readonly tf.Variable[];
@@ -69,7 +82,8 @@ export abstract class GradientSource<S extends AnySystem, Model = Simulation<S> 
 /** Losses of a prepared simulation, one member after the other. */
 export class CompiledGradients<S extends AnySystem> extends GradientSource<S, Simulation<S>> {
   variables(member: TrainingInputs<S>): tf.Variable[] {
-    const {variables} = this.model.valueAndVariables(this.loss, this.inputs(member));
+    const {variables, warnings} = this.model.valueAndVariables(this.loss, this.inputs(member));
+    this.note(warnings);
     return [...variables.keys()].filter(mayBeTrained);
   }
 
@@ -80,8 +94,11 @@ export class CompiledGradients<S extends AnySystem> extends GradientSource<S, Si
   }
 
   protected evaluate(members: readonly TrainingInputs<S>[], at: VariableVector, add: AddEvaluation): void {
-    for (const member of members)
-      add(this.model.valueAndVariables(this.loss, this.inputs(member, at.views)), 1 / members.length);
+    for (const member of members) {
+      const found = this.model.valueAndVariables(this.loss, this.inputs(member, at.views));
+      this.note(found.warnings);
+      add(found, 1 / members.length);
+    }
   }
 
   private inputs(member: TrainingInputs<S>, variables?: ObjectiveValues<S>['variables']): ObjectiveValues<S> {
@@ -96,7 +113,8 @@ export class CompiledGradients<S extends AnySystem> extends GradientSource<S, Si
 /** Losses of the members of a prepared batch, all of them at once. */
 export class BatchGradients<S extends AnySystem> extends GradientSource<S, PreparedBatch<S>> {
   variables(member: TrainingInputs<S>): tf.Variable[] {
-    const {gradient} = this.model.valueAndGrad(this.loss, this.members([member]));
+    const {gradient, warnings} = this.model.valueAndGrad(this.loss, this.members([member]));
+    this.note(warnings);
     return [...gradient.variables.keys()].filter(mayBeTrained);
   }
 
@@ -105,7 +123,10 @@ export class BatchGradients<S extends AnySystem> extends GradientSource<S, Prepa
   }
 
   protected evaluate(members: readonly TrainingInputs<S>[], at: VariableVector, add: AddEvaluation): void {
-    const {value, gradient} = this.model.valueAndGrad(this.loss, this.members(members), {variables: at.views});
+    const {value, gradient, warnings} = this.model.valueAndGrad(this.loss, this.members(members), {
+      variables: at.views,
+    });
+    this.note(warnings);
     add({value, variables: gradient.variables}, 1);
   }
 

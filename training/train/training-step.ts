@@ -94,7 +94,10 @@ export interface TrainingStep<S extends AnySystem> {
   readonly gradientNorm: number;
   /** False if the loss or the encoder could not be traced and runs on tfjs's tape. */
   readonly compiled: boolean;
-  /** Warnings: why it is not compiled, and variables that never got a gradient, or one of 0 in every step. */
+  /**
+   * Warnings: why it is not compiled, gradients of adaptive runs that are wrong, and variables that never got a
+   * gradient, or one of 0 in every step.
+   */
   readonly warnings: readonly string[];
   /** A variable's values in double precision. */
   values(variable: tf.Variable): Float64Array;
@@ -168,7 +171,7 @@ export function trainingStep<S extends AnySystem, D = Params, E = Params>(
     rate: {get: () => machine.rate, set: (rate: unknown) => machine.setRate(rate)},
     gradientNorm: {get: () => machine.norm},
     compiled: {get: () => machine.compiled},
-    warnings: {get: () => [...machine.warnings, ...machine.unmoved]},
+    warnings: {get: () => [...machine.warnings, ...machine.source.warnings, ...machine.unmoved]},
     values: {value: (variable: tf.Variable) => machine.valuesOf(variable)},
     write: {value: () => machine.write()},
     read: {value: () => machine.vector?.read()},
@@ -184,7 +187,7 @@ class Machine<S extends AnySystem> {
   vector: VariableVector | undefined;
   readonly warnings: string[] = [];
   readonly optimizer: TrainingStep<S>['optimizer'];
-  private source: GradientSource<S>;
+  source: GradientSource<S>;
   private update: StepUpdate | undefined;
   /** Restored before it was known which variables there are. */
   private awaited: StepState | undefined;
