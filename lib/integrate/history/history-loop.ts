@@ -297,7 +297,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       this.finishRun();
       return false;
     }
-    if (integrator.modes !== undefined) controller.stop = integrator.modes.nextTime(t, controller.length);
+    if (integrator.switchTimes !== undefined) controller.stop = integrator.switchTimes.next(t, controller.length);
     if (this.adaptive ? this.takeBlock() : this.takeGridBlock()) return true;
     this.trial.begin(this.currentState ?? integrator.state.slice());
     const tried = this.attempts.next(t, this.trial);

@@ -12,7 +12,8 @@ import type {RunContext} from '../run-context.js';
 import {startRun} from '../start.js';
 import type {Counters, Status} from '../counters.js';
 import {Stepper} from '../stepper.js';
-import {Modes, type BordersAtStart} from './modes.js';
+import {Modes, type BordersAtStart, type ModeReader} from './modes.js';
+import {SwitchTimes} from './switch-times.js';
 import {jumpOf} from '../../step/traced-step.js';
 import type {DenseOutput, SavedStep} from './saver.js';
 
@@ -88,6 +89,8 @@ export class Integrator implements DenseOutput<CompletedStep> {
   private readonly looked: DenseEvents[] = [];
   /** The modes of switches, where the run has any. */
   readonly modes: Modes | undefined;
+  /** When they change whatever the state is. */
+  readonly switchTimes: SwitchTimes | undefined;
   /** Borders of switches that the run starts on. */
   bordersAtStart: BordersAtStart = {sliding: [], released: [], left: [], eitherWay: []};
 
@@ -109,30 +112,38 @@ export class Integrator implements DenseOutput<CompletedStep> {
     this.stepper.differentiated = repeatable;
     this.state = this.stepper.state;
     this.passing = prepared.storage === 'layers' && prepared.options.plan?.events.length === 0;
-    this.modes = this.modesOf(this.state);
+    const held = this.modesOf(this.state);
+    this.modes = held?.modes;
+    this.switchTimes = held?.times;
   }
 
   /** The user's blocks at the start, and the modes of switches that belong to them. */
   private givenStart(): Float64Array {
     const {traced, initialValues, t0} = this.prepared;
     const whole = new Float64Array(traced.state.size);
-    const modes = this.modesOf(whole);
+    const modes = this.modesOf(whole)?.modes;
     if (modes === undefined) return initialValues;
     whole.set(initialValues);
     this.bordersAtStart = modes.start(t0);
     return this.own(whole);
   }
 
-  private modesOf(state: Float64Array): Modes | undefined {
+  private modesOf(state: Float64Array): {readonly modes: Modes; readonly times: SwitchTimes} | undefined {
     const {
       traced,
+      traced: {switches},
       options: {plan},
+      t0,
     } = this.prepared;
-    if (traced.switches === undefined || plan === undefined) return undefined;
-    const events = (x: Float64Array, t: number): EventValues => this.events(x, t);
-    const outcomes = (x: Float64Array, t: number): Float64Array => this.outcomes(x, t);
-    const {t0} = this.prepared;
-    return new Modes(traced, {state, events, outcomes}, traced.switches, plan.events.length, t0, plan.end);
+    if (switches === undefined || plan === undefined) return undefined;
+    const reader: ModeReader = {
+      state,
+      events: (x, t) => this.events(x, t),
+      outcomes: (x, t) => this.outcomes(x, t),
+    };
+    const first = plan.events.length;
+    const modes = new Modes(traced, reader, switches, first);
+    return {modes, times: new SwitchTimes(modes, reader, switches, first, t0, plan.end)};
   }
 
   /**

@@ -8,7 +8,6 @@ import type {Block} from '../../step/layout.js';
 import {toUserTime} from '../../step/time-direction.js';
 import type {TracedStep} from '../../step/traced-step.js';
 import type {SwitchEvent} from '../../system/switches.js';
-import {SwitchTimes} from './switch-times.js';
 
 /** What the modes are read from. */
 export interface ModeReader {
@@ -39,29 +38,17 @@ const isFree = (mode: number): boolean => mode === releasedMode || mode === slid
 
 export class Modes {
   private readonly block: Block;
-  private readonly times: SwitchTimes;
 
-  /**
-   * @param first the number of the first border among the events
-   * @param start of the run, and its end, by the clock; undefined where a number of steps ends it
-   */
+  /** @param first the number of the first border among the events */
   constructor(
     private readonly traced: TracedStep,
     private readonly reader: ModeReader,
     private readonly switches: readonly SwitchEvent[],
     private readonly first: number,
-    start: number,
-    end: number | undefined,
   ) {
     const block = traced.state.block(modeBlock);
     if (block === undefined) throw new Error('a step with switches has modes');
     this.block = block;
-    this.times = new SwitchTimes(this, reader, switches, first, start, end);
-  }
-
-  /** The first crossing after t of a border that moves with time and parameters alone. @param length of steps */
-  nextTime(t: number, length: number): number {
-    return this.times.next(t, length);
   }
 
   /** The present modes, a view of the state. */
