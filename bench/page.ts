@@ -240,7 +240,7 @@ ${skips([row])}`;
 }
 
 export function writePage(results: Results, docs: string): void {
-  const {machine, rows, stiff, cold, tracing, growth, fill, large, batch} = results;
+  const {machine, rows, stiff, cold, tracing, growth, fill, large, batch, checked} = results;
   const chain = rows.filter(({workload}) => workload === 'chain');
   const nets = rows.filter(({workload}) => workload === 'net');
   const rods = rows.filter(({workload}) => workload === 'rods');
@@ -356,6 +356,23 @@ ${table(
 twelve times each, at a load average of ${batch.load.toFixed(1)}. The results and gradients are the same to the bit.
 
 ${table(['milliseconds', 'one thread', 'two threads', 'ratio'], [row('forward', 'forward'), row('with gradient', 'gradient')])}`);
+  }
+  if (checked !== undefined) {
+    parts.push(`## The check of adaptive gradients
+
+The first gradient of a model along adaptive steps is compared with one of tighter tolerances
+([adjoints.md](adjoints.md#gradients-along-adaptive-steps)). Milliseconds of processor time, the least of twenty, with all programs compiled; rtol = atol = 1e-6.
+
+${table(
+  ['', 'steps', 'first gradient', 'later ones', 'the check, in gradients'],
+  checked.map(({name, steps, first, later}) => [
+    name,
+    String(steps),
+    time(first),
+    time(later),
+    ((first - later) / later).toFixed(2),
+  ]),
+)}`);
   }
   if (growth !== undefined) {
     parts.push(`## Memory

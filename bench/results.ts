@@ -1,4 +1,5 @@
 /** What a run of the benchmarks leaves, as bench/results/latest.json holds it. Times in milliseconds. */
+import type {CheckedRow} from './checked.js';
 import type {WorkloadName} from './workloads.js';
 
 export interface Times {
@@ -143,6 +144,7 @@ export interface Results {
   readonly large?: readonly Large[];
   readonly adjoints?: AdjointsResults;
   readonly batch?: BatchTimes;
+  readonly checked?: readonly CheckedRow[];
   /** Over 10,000 steps of a warm run: growth of the heap after a collection in bytes, and of tf.memory().numTensors. */
   readonly growth?: {readonly steps: number; readonly heap: number; readonly tensors: number};
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,rods,stiff,training (or one of its rows: spiral, …),dense,cold,trace,growth,fill,large,adjoints,batch] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,rods,stiff,training (or one of its rows: spiral, …),dense,cold,trace,growth,fill,large,adjoints,batch,checked] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md,
  * and what docs/adjoints.md says was measured.
@@ -345,6 +345,7 @@ let results: Results = {
   large: before.large,
   adjoints: before.adjoints,
   batch: before.batch,
+  checked: before.checked,
 };
 
 /** Kept after every workload: a run of everything takes half an hour. */
@@ -406,6 +407,7 @@ if (wanted('adjoints')) {
   keep({adjoints: {...measure<Omit<NonNullable<Results['adjoints']>, 'memory'>>('adjoints.js', ['all']), memory}});
 }
 if (wanted('batch')) keep({batch: measure<NonNullable<Results['batch']>>('batch.js', [])});
+if (wanted('checked')) keep({checked: measure<NonNullable<Results['checked']>>('checked.js', [])});
 if (wanted('growth')) keep({growth: measure<NonNullable<Results['growth']>>('growth.js', ['heap'], ['--expose-gc'])});
 console.log(
   JSON.stringify({
