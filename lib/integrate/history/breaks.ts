@@ -52,7 +52,7 @@ function restarting<R extends Read>(read: R): R {
 /** undefined where the run need not know of any. */
 export function plannedBreaks(
   {grid, plan}: Read,
-  {breaks, carries}: Pick<TracedRun, 'breaks' | 'carries'>,
+  {breaks, carries, switches}: Pick<TracedRun, 'breaks' | 'carries' | 'switches'>,
   resumed: boolean,
 ): PlannedBreaks | undefined {
   if (breaks.size === 0) return undefined;
@@ -69,7 +69,8 @@ export function plannedBreaks(
   if (!isAdaptive) {
     const steps = carries ? [...jumps].flatMap(time => gridStep(time, grid) ?? []) : [];
     const count = plan?.events.length ?? 0;
-    if (steps.length === 0 && (count === 0 || jumps.length === 0)) return undefined;
+    const areWatched = count > 0 || switches !== undefined;
+    if (steps.length === 0 && (!areWatched || jumps.length === 0)) return undefined;
     return {stops: none, restarts: Float64Array.from(steps, n => grid.time(n)), jump: count, jumps};
   }
   const stops = timesBetween([jumps, between(one => (grid.backwards === true ? one.ends : one.onsets))], grid.t0, end);

@@ -297,7 +297,9 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       this.finishRun();
       return false;
     }
-    if (integrator.switchTimes !== undefined) controller.stop = integrator.switchTimes.next(t, controller.length);
+    if (integrator.modes?.areSliding === true && this.jumps.includes(t) && this.letGo()) return true;
+    if (integrator.switchTimes !== undefined)
+      controller.stop = Math.min(integrator.switchTimes.next(t, controller.length), this.nextJump);
     if (this.adaptive ? this.takeBlock() : this.takeGridBlock()) return true;
     this.trial.begin(this.currentState ?? integrator.state.slice());
     const tried = this.attempts.next(t, this.trial);
@@ -392,6 +394,27 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     integrator.left();
     this.currentState = undefined;
     if (restarts.has(this.t)) this.restart();
+    return true;
+  }
+
+  /** The time of the next jump of an input, where the motion slides along a border that may jump with it. */
+  private get nextJump(): number {
+    const {t, jumps, integrator} = this;
+    if (integrator.modes?.areSliding !== true) return Infinity;
+    return jumps.find(time => time > t + minStep(t)) ?? Infinity;
+  }
+
+  /** An input jumps here, and a border that the motion slides along may be elsewhere. */
+  private letGo(): boolean {
+    const {integrator, history, t, plan} = this;
+    const before = integrator.state.slice();
+    if (integrator.modes?.letGo(t) !== true) return false;
+    this.eventTime = history.eventTimes.length;
+    history.eventTimes.push(plan.events.length);
+    history.grazingThresholds.push(0);
+    this.jump(plan.events.length, before, false, integrator.modes.values.slice());
+    this.eventTime = undefined;
+    this.controller.restart();
     return true;
   }
 

@@ -33,6 +33,9 @@ export interface BordersAtStart {
 /** A border is at zero where a state starts within this share of the function's change in a unit of its rate. */
 const startRounding = 16 * Number.EPSILON;
 
+/** A border that has moved by less has not jumped: motion along it leaves no more by rounding. */
+const jumpRounding = 1e-9;
+
 /** Modes that no border sets. */
 const isFree = (mode: number): boolean => mode === releasedMode || mode === slidingMode;
 
@@ -103,6 +106,29 @@ export class Modes {
     const slides = this.maySlide(event);
     this.values[this.modeOf(event)] = slides ? slidingMode : releasedMode;
     return slides;
+  }
+
+  /** Whether the motion slides along any border. */
+  get areSliding(): boolean {
+    return this.values.includes(slidingMode);
+  }
+
+  /**
+   * Lets go of borders that are elsewhere now, since what they read has jumped.
+   * @returns whether there are any
+   */
+  letGo(t: number): boolean {
+    const {values, reader, switches, first} = this;
+    const {e, rates} = reader.events(reader.state, t);
+    const left = switches.filter(
+      ({mode, change}, i) =>
+        change === 'side'
+        && values[mode] === slidingMode
+        && Math.abs(e[first + i]) > jumpRounding * (1 + Math.abs(rates[first + i])),
+    );
+    for (const {mode} of left) values[mode] = e[first + switches.findIndex(one => one.mode === mode)] > 0 ? 1 : 0;
+    this.settle(t, new Set());
+    return left.length > 0;
   }
 
   private maySlide(event: number): boolean {
