@@ -84,7 +84,7 @@ export function withoutBreaks<T>(f: () => T): T {
 
 /** Whether it is known beforehand when a function that is read at this time meets its breaks. */
 export function isKnownTime(time: tf.Tensor): boolean {
-  const now = step === undefined ? instant?.t : stage;
+  const now = stage ?? instant?.t;
   return now === undefined || nodeOf(now) === nodeOf(time) || lineIn(time, now) !== undefined;
 }
 
@@ -98,7 +98,7 @@ export function noteBreaks(breaks: () => Breaks, time: tf.Tensor): void {
   readings++;
   const found = (step ?? instant)?.found;
   if (found === undefined || isSwitching) return;
-  const now = step === undefined ? instant?.t : stage;
+  const now = stage ?? instant?.t;
   const line = now === undefined ? undefined : lineIn(time, now);
   found.add(line === undefined ? breaks() : movedBy(breaks(), line));
 }
