@@ -65,18 +65,23 @@ function degreeIn(node: Node, variable: Node): number {
   return degrees.get(node) ?? 0;
 }
 
+/** In place of a side: the border of a switch that cannot be crossed at present, whatever its function is. */
+export const inactiveBorder = 2;
+
 const abs = (node: Node): Node => unary('abs', node);
 const isPositive = (node: Node): Node => binary('greater', node, scalar(0));
 
 /**
  * How many events may happen within the step, as a function of what the update reads and of `sides`, [events]: on which
- * side of zero each event's function begins, 1 or −1, or 0 where that is not known. undefined without events.
+ * side of zero each event's function begins, 1 or −1, 0 where that is not known, or `inactiveBorder`. undefined without
+ * events.
  *
  * The cubic through g₀, ġ₀, g₁ and ġ₁ (by θ) lies on the side s where s(g₀ + ġ₀/3) > 0 and sg₁ > |ġ₁|/3, as sg₀ > 0 is
  * known; g₁ is then no zero but for rounding either.
  * @param followsRates the dense output has the states at the step's ends, and there the rates of the motion
+ * @param hasModes borders of switches are among the events
  */
-export function possibleEvents(step: Along, followsRates: boolean): Node | undefined {
+export function possibleEvents(step: Along, followsRates: boolean, hasModes: boolean): Node | undefined {
   const along = eventsOnDense(step);
   const {
     functions: {update, inside, events, rates},
@@ -107,7 +112,11 @@ export function possibleEvents(step: Along, followsRates: boolean): Node | undef
   const begins = isPositive(mul(sides, add(start, startThird)));
   const ends = isPositive(sub(mul(sides, end), abs(endThird)));
   const isOnSide = binary('and', begins, ends);
-  const count = (isIdle: Node): Node => sum(cast(unary('not', isIdle), 'float'), [0]);
+  const isInactive = binary('greater', sides, scalar(1));
+  const count = (isIdle: Node): Node => {
+    const passes = hasModes ? binary('or', isIdle, isInactive) : isIdle;
+    return sum(cast(unary('not', passes), 'float'), [0]);
+  };
   if (degreeIn(along.g, theta) <= 3) return count(isOnSide);
   const [middle, middleRate] = at(0.5);
   const value = add(scale(add(start, end), 1 / 2), scale(sub(startThird, endThird), 3 / 8));

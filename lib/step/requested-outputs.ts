@@ -273,7 +273,7 @@ export class RequestedOutputs {
       functions: {
         ...functions,
         slope: request.slope === true ? rate : undefined,
-        possibleEvents: possibleEvents(along, this.followsRates),
+        possibleEvents: possibleEvents(along, this.followsRates, this.hasModes),
       },
       inputs: more,
       errorInfo: {

@@ -4,6 +4,7 @@
  * loop (history-loop.ts) takes the steps.
  */
 import {fixedTime, type StepHistory} from '../../adjoint/step-history.js';
+import {inactiveBorder} from '../../step/idle.js';
 import type {StiffgradError} from '../../errors.js';
 import type {Counters, Failure, Status} from '../counters.js';
 import type {ResumeState} from '../run-state.js';
@@ -89,8 +90,18 @@ export class LoopEvents {
 
   private set sides(sides: Int8Array) {
     this.knownSides = sides;
-    this.loop.integrator.stepper.sides?.set(sides);
+    const given = this.loop.integrator.stepper.sides;
+    given?.set(sides);
+    this.inactive.clear();
+    this.events.forEach(({then}, j) => {
+      if (then !== 'switch' || this.isActive(j, true) || this.isActive(j, false)) return;
+      this.inactive.add(j);
+      if (given !== undefined) given[j] = inactiveBorder;
+    });
   }
+
+  /** Borders that could not be crossed when sides were last looked at; their own are not kept. */
+  private readonly inactive = new Set<number>();
 
   /** Where a run stands that goes on from another's end; it may have fewer events than that one. */
   goOn({settled, jumped}: Pick<ResumeState, 'settled' | 'jumped'>): void {
@@ -440,6 +451,7 @@ export class LoopEvents {
       modes.settle(this.loop.t, this.modesAtZero(event));
       this.loop.jump(event, before, false, modes.values.slice());
     }
+    this.sides = new Int8Array(this.events.length);
     sequence.interrupt(state, this.loop.count);
   }
 
@@ -549,7 +561,8 @@ export class LoopEvents {
     for (const [event, rate] of ratesBefore)
       if (this.settled.has(event) && events[event].direction === 'both' && rate * rates[event] < 0)
         log.turnsBack(event, this.loop.t);
-    this.sides = this.sides.map((side, j) => (this.settled.has(j) ? 0 : changed(j) ? Math.sign(e[j]) || 0 : side));
+    const isNew = (j: number): boolean => changed(j) || this.inactive.has(j);
+    this.sides = this.sides.map((side, j) => (this.settled.has(j) ? 0 : isNew(j) ? Math.sign(e[j]) || 0 : side));
   }
 }
 

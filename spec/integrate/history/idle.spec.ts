@@ -142,4 +142,22 @@ describe('Steps without events', () => {
         assert.isAtMost(searches, 2);
         if (name in inBlocks && saveAt !== 'all') assert.isBelow(steps, 12);
       });
+
+  it('are not searched for borders that cannot be crossed at present, before and after a motion slides', () => {
+    const relay = ode(({y, t}) => {
+      const [a, b] = [tf.slice(y, 0, 1), tf.slice(y, 1, 1)];
+      return tf.concat([
+        tf.where(tf.greater(a, b), tf.fill([1], -2), tf.fill([1], 1)),
+        tf.reshape(tf.mul(tf.cos(t), 0.5), [1]),
+      ]);
+    });
+    const options = {scheme: rk4(), dt: 0.01, steps: 400, engine: wasm, switches: 'locate', saveAt: 'end'} as const;
+    const {result, searches, steps} = watched(() => simulate(relay, {y: [3, 0]}, options));
+    // Down by 2t until 3 − 2t = sin(t)/2, and along b from there.
+    const b = Math.sin(4) / 2;
+    assert.closeTo(result.values('y')[2], b, 1e-9);
+    assert.closeTo(result.values('y')[3], b, 1e-9);
+    assert.isAtMost(searches, 12);
+    assert.isBelow(steps, 60);
+  });
 });
