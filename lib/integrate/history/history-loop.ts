@@ -413,6 +413,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     history.eventTimes.push(plan.events.length);
     history.grazingThresholds.push(0);
     this.jump(plan.events.length, before, false, integrator.modes.values.slice());
+    this.eventHandler.modesChanged();
     this.eventTime = undefined;
     this.controller.restart();
     return true;

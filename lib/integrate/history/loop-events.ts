@@ -100,6 +100,11 @@ export class LoopEvents {
     });
   }
 
+  /** Other borders than before may be crossed: on which side of them the motion is, the next step shows. */
+  modesChanged(): void {
+    this.sides = this.sides.map((side, j) => (this.isSwitch(j) ? 0 : side));
+  }
+
   /** Borders that could not be crossed when sides were last looked at; their own are not kept. */
   private readonly inactive = new Set<number>();
 
@@ -451,7 +456,7 @@ export class LoopEvents {
       modes.settle(this.loop.t, this.modesAtZero(event));
       this.loop.jump(event, before, false, modes.values.slice());
     }
-    this.sides = new Int8Array(this.events.length);
+    this.modesChanged();
     sequence.interrupt(state, this.loop.count);
   }
 
