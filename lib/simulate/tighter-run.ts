@@ -12,7 +12,7 @@ import {pushSeries} from './series.js';
 export type Planned = RunContext & {readonly options: {readonly plan: Plan}};
 
 /** The tangent of a run's series along one direction. */
-export interface Tangent {
+export interface RunTangent {
   readonly run: Run;
   readonly matrix: Float64Array;
   readonly happened: Float64Array;
@@ -27,7 +27,7 @@ export function tighterTangents(
   done: Run,
   directions: Directions,
   factor: number,
-): readonly Tangent[] | undefined {
+): readonly RunTangent[] | undefined {
   const tight = run(comparable(planned, done, factor), tangentsAlong(directions));
   if (tight.status !== done.status || tight.times.length !== done.times.length) return undefined;
   if (tight.events?.length !== done.events?.length) return undefined;
@@ -35,7 +35,7 @@ export function tighterTangents(
 }
 
 /** Those of a run that was made with `tangentsAlong` the directions. */
-export function tangentsOf(planned: Planned, done: Run, directions: Directions): readonly Tangent[] {
+export function tangentsOf(planned: Planned, done: Run, directions: Directions): readonly RunTangent[] {
   const {matrices, happened} = pushSeries(planned, done, directions);
   return matrices.map((matrix, k) => ({run: done, matrix, happened: happened[k]}));
 }
