@@ -25,6 +25,7 @@ import {
 } from './build.js';
 import type {Node} from './node.js';
 import {isOp, topological} from './node.js';
+import {fixedNumbers} from '../fixed-numbers.js';
 import {evaluator} from './evaluate.js';
 import {canonicalizer} from './simplify.js';
 import {replaceNodes} from './replace-nodes.js';
@@ -393,7 +394,7 @@ export function jumpingCandidates(
   // Borders of most read no modes: where one is looked for, the others need not be known.
   const isNested = switches.map(({outcome}) => topological([outcome]).includes(modes as Node));
   const lineOf = randomLine(inputs, known);
-  const random = generator(1);
+  const random = fixedNumbers(1);
   const found = new Int32Array(switches.length);
   const jumps = switches.map((): boolean | undefined => undefined);
   for (let trial = 0; trial < lineCount && jumps.includes(undefined); trial++) {
@@ -515,7 +516,7 @@ export function isAttracting(
   if (place < 0) return false;
   const [ratesAt, outcomesAt] = [evaluator([rates], inputs), evaluator([outcomes], inputs)];
   const lineOf = randomLine(inputs, known, slidingRange);
-  const random = generator(1);
+  const random = fixedNumbers(1);
   const withModes = (given: Float64Array[], modes: Float64Array): Float64Array[] => {
     given[place].set(modes, offset);
     return given;
@@ -560,13 +561,4 @@ export function isAttracting(
     }
   }
   return false;
-}
-
-/** Numbers from −1 to 1 that are the same in every run (Numerical Recipes' congruential generator). */
-function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state / 2 ** 32) * 2 - 1;
-  };
 }

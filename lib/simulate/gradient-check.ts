@@ -31,7 +31,7 @@ import {
   tighterTangents,
   withTolerancesOver,
   type Planned,
-  type Tangent,
+  type RunTangent,
 } from './tighter-run.js';
 
 /** The comparison is a run with its tolerances over this. */
@@ -157,9 +157,9 @@ interface Comparison {
   readonly difference: Difference;
   readonly directions: Directions;
   /** The tangents at the tighter tolerance. */
-  readonly fine: readonly Tangent[];
+  readonly fine: readonly RunTangent[];
   /** The worst difference of tangents and those at a tolerance that is tighter still. */
-  again(coarse: readonly Tangent[], fine: readonly Tangent[]): Difference;
+  again(coarse: readonly RunTangent[], fine: readonly RunTangent[]): Difference;
 }
 
 /** What the start contributes may be off by what the parameters may: it often has died out. */
@@ -176,7 +176,7 @@ export function checkGradient(prepared: RunContext, done: Run, cotangents: Serie
   if (!isChecked(prepared) || done.tape?.isApproximate === true) return;
   const verdict = verdictOn(prepared, done, () => {
     const directions = randomDirections(prepared, cotangents.asked?.initial);
-    const difference = (value: number, states: Float64Array, fine: Tangent, k: number): Difference => {
+    const difference = (value: number, states: Float64Array, fine: RunTangent, k: number): Difference => {
       const right = product(prepared, cotangents, fine);
       const ofStates = right.terms * errorOfStates(prepared, cotangents, states, fine.run.states);
       return {
@@ -186,7 +186,7 @@ export function checkGradient(prepared: RunContext, done: Run, cotangents: Serie
         direction: directionOf(directions, k),
       };
     };
-    const compare = (values: readonly number[], states: Float64Array, fine: readonly Tangent[]): Difference =>
+    const compare = (values: readonly number[], states: Float64Array, fine: readonly RunTangent[]): Difference =>
       worst(inOneUnit(fine.map((one, k) => difference(values[k], states, one, k))));
     return comparison(prepared, done, directions, {
       first: fine =>
@@ -220,7 +220,7 @@ export function checkTangents(
   if (!isChecked(prepared)) return undefined;
   const verdict = verdictOn(prepared, done, () => {
     const [along, own] = fewTangents(prepared, directions, matrices);
-    const again = (coarse: readonly Tangent[], fine: readonly Tangent[]): Difference =>
+    const again = (coarse: readonly RunTangent[], fine: readonly RunTangent[]): Difference =>
       worst(fine.map((one, k) => ({...differing(prepared, coarse[k], one), direction: directionOf(along, k)})));
     return comparison(prepared, done, along, {
       first: fine =>
@@ -327,7 +327,7 @@ function comparison(
   planned: Planned,
   done: Run,
   directions: Directions,
-  compared: {first(fine: readonly Tangent[]): Difference; again: Comparison['again']},
+  compared: {first(fine: readonly RunTangent[]): Difference; again: Comparison['again']},
 ): Comparison | undefined {
   const fine = tighterTangents(planned, done, directions, tightening * (done.tightened ?? 1));
   return fine && {difference: compared.first(fine), directions, fine, again: compared.again};
@@ -367,7 +367,7 @@ export function rememberTolerance(prepared: RunContext, factor: number): void {
 }
 
 /** The absolute tolerance of each column of the series; what has none has that of its largest tangent. */
-function absoluteTolerances(planned: Planned, {matrix}: Tangent): Float64Array {
+function absoluteTolerances(planned: Planned, {matrix}: RunTangent): Float64Array {
   const {plan} = planned.options;
   const {width} = seriesOf(planned);
   const {absolute = new Float64Array(0), control} = plan;
@@ -386,7 +386,7 @@ const rounding = 1e-12;
 function product(
   planned: Planned,
   {series, happened = new Float64Array(0)}: SeriesCotangents,
-  tangent: Tangent,
+  tangent: RunTangent,
 ): {readonly value: number; readonly terms: number; readonly tolerance: number} {
   const {rtol} = planned.options.plan.control;
   const {width} = seriesOf(planned);
@@ -455,7 +455,7 @@ function errorOfStates(
 }
 
 /** The error of all but a few rows, in units of the states' tolerance. */
-function differing(planned: Planned, coarse: Tangent, fine: Tangent): Omit<Difference, 'direction'> {
+function differing(planned: Planned, coarse: RunTangent, fine: RunTangent): Omit<Difference, 'direction'> {
   const {rtol} = planned.options.plan.control;
   const {size} = planned.traced.state;
   const share = shownShare(planned);

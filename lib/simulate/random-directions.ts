@@ -1,14 +1,14 @@
 /** Random directions in the space of initial state and parameters, from a fixed seed. */
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Directions} from '../adjoint/directions.js';
-import {seeded} from '../random.js';
+import {fixedNumbers} from '../fixed-numbers.js';
 import type {StepContext} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
 
 /** Signs from a fixed seed. */
 function signs(): () => number {
-  const generator = seeded(42);
-  return () => (generator.next() < 0 ? -1 : 1);
+  const number = fixedNumbers(42);
+  return () => (number() < 0 ? -1 : 1);
 }
 
 /** The size of an array's numbers, which each of them is changed by; 1 where all are zero. */

@@ -3,6 +3,7 @@
 /** From the ground up: a layer may import from those before it. */
 export const order: readonly string[] = [
   'text',
+  'fixed-numbers',
   'builtin',
   'errors',
   'markup',
