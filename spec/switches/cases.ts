@@ -170,9 +170,9 @@ export const cases: readonly Case[] = [
     name: 'a time near another one',
     system: rate(({y, t, params: {eps}}) => tf.mul(one(tf.less(tf.square(tf.sub(t, 1)), eps)), tf.onesLike(y))),
     y: [0],
-    params: {eps: 0.09},
+    params: {eps: 0.2},
     end: ([y], {eps}) => y + 2 * Math.sqrt(eps),
-    at: 0.7,
+    at: 1 - Math.sqrt(0.2),
     T: 2,
   },
 ];
