@@ -269,8 +269,9 @@ export class AdaptiveController implements RunController {
     while (next < stops.length && stops[next] <= t) next++;
     this.nextStop = next;
     if (this.rejectedEnds.length > 0) this.rejectedEnds = this.rejectedEnds.filter(time => time > t);
-    const later = [stops[next], this.rejectedEnds.at(-1), stop > t + minStep(t) ? stop : undefined];
-    return Math.min(end, ...later.map(time => time ?? Infinity));
+    const ahead = next < stops.length ? stops[next] : Infinity;
+    const known = stop > t + minStep(t) ? stop : Infinity;
+    return Math.min(end, ahead, known, this.rejectedEnds.at(-1) ?? Infinity);
   }
 
   accept(h: number, error: number): boolean {
