@@ -8,6 +8,7 @@ export {isDerivativeWarning} from './simulate/gradient-check.js';
 export type {IntegrationOptions, RunSettings, Stretch} from './simulate/options.js';
 export type {Jvps, VjpAsync} from './simulate/simulate.js';
 export type {MemberTimes} from './simulate/timed.js';
+export {locatedSwitches} from './simulate/prepare.js';
 export type {SeriesName} from './simulate/trajectory.js';
 export type {Compliance} from './system/constraint-kinds.js';
 export {InputReads} from './system/inputs.js';

@@ -4,6 +4,7 @@
  * whole is run: the step's matrix and its sparsity, Newton's history, and the run to its end.
  */
 import {OptionError, simulate, StiffgradError, type Trajectory, type System} from '../../lib/index.js';
+import {locatedSwitches} from '../../lib/internal.js';
 import {charts, type JacobianPattern} from '../../plot/index.js';
 import {numberText} from '../../training/internal.js';
 import type {ModelFile} from '../model-file.js';
@@ -30,12 +31,13 @@ export function checkModel(model: ModelFile): Finding[] {
   };
   const {system, initial} = model;
   const options = runOptions(model.options);
+  const located = switchesOf(model);
   const start: Start = {initial, params: options.params ?? {}, inputs: options.inputs ?? {}};
   for (const part of partsOf(system)) {
     attempt('trace', part.where, () => {
       const term = tracedTerm(part, start);
       const matrix = part.where.startsWith('mass') ? massMatrix(term, term.start.q.length) : [];
-      return [...derivatives(term), ...matrix, ...jumps(term)];
+      return [...derivatives(term), ...matrix, ...jumps(term, located)];
     });
   }
   if (findings.some(({check}) => check === 'trace')) return findings;
@@ -47,10 +49,20 @@ export function checkModel(model: ModelFile): Finding[] {
     return [{check: 'run', ok, where: 'the run', message: path.error?.message ?? String(path)}];
   });
   if (path !== undefined) {
-    for (const part of partsOf(system)) attempt('continuity', part.where, () => jumps(tracedTerm(part, start), path));
+    for (const part of partsOf(system))
+      attempt('continuity', part.where, () => jumps(tracedTerm(part, start), located, path));
     path.dispose();
   }
   return once(findings);
+}
+
+/** The switches that a run locates; none where it cannot be traced, which is found term by term. */
+function switchesOf({system, initial, options}: ModelFile): readonly string[] {
+  try {
+    return locatedSwitches(system, initial as never, runOptions(options) as never);
+  } catch {
+    return [];
+  }
 }
 
 function firstStep({system, initial, options}: ModelFile): Finding[] {

@@ -8,19 +8,23 @@ import type {Finding} from './finding.js';
 import {pointNear} from './derivatives.js';
 import type {Named, Term} from './term.js';
 
-export function jumps(term: Term, run?: Trajectory<System>): Finding[] {
+/** @param located names of the switches at which the steps of a run end, such as 'sign in forces[1]' */
+export function jumps(term: Term, located: readonly string[], run?: Trajectory<System>): Finding[] {
   const {where} = term;
+  const own = new Set(located.filter(name => name.endsWith(` in ${where.split(' ')[0]}`)));
   for (const [from, to] of run === undefined ? acrossStart(term) : alongPath(term, run)) {
     const jump = bisected(term, from, to);
     if (jump !== undefined) {
       return [
         {
           check: 'continuity',
-          ok: false,
+          ok: own.size > 0,
           where,
           message:
-            `jumps by ${numberText(jump.by, 3)} ${placeText(jump.low, jump.high)}. A step cannot converge at `
-            + 'a jump: smooth it over a width (tanh(v / width) for sign(v)), or make it an event.',
+            `jumps by ${numberText(jump.by, 3)} ${placeText(jump.low, jump.high)}`
+            + (own.size > 0
+              ? `. Steps end at its switches: ${[...own].join(', ')}.`
+              : '. A step cannot converge at a jump: smooth it over a width, or make it an event.'),
         },
       ];
     }

@@ -109,6 +109,10 @@ function prepareWithInputs(
   return {...driven(prepared), unread: prepared.unread ?? reads.unread()};
 }
 
+/** Names of the switches that a run locates, such as 'sign in forces[1]'. */
+export const locatedSwitches = (system: System, initial: Initial, options: SimulateOptions): readonly string[] =>
+  (prepare(system, initial, options).traced.switches ?? []).map(({name}) => name);
+
 function prepareDriven(system: System, initial: Initial, asGiven: SimulateOptions, planned: PreparedFor): PreparedRun {
   const options = withScheme(system, asGiven);
   if (typeof initial !== 'object' || initial === null)

@@ -82,7 +82,7 @@ describe('stiffgrad check', () => {
       expect(matrix.message).to.match(/does not apply: the scheme is explicit/);
     }
     expect(ofSteps(checked(trapezoid(), [spring])).map(({check}) => check)).to.deep.equal(['matrix', 'newton']);
-    const jump: ForceTerm = ({v}) => tf.neg(tf.sign(tf.sub(v, 0.01)));
+    const jump: ForceTerm = ({v}) => tf.atan2(tf.sub(v, 0.01), tf.neg(tf.onesLike(v)));
     expect(checked(tsit5(), [jump]).some(({ok}) => !ok)).to.equal(true);
   });
 
@@ -180,13 +180,29 @@ describe('stiffgrad check', () => {
   it('finds a jump: its size and its place', () => {
     const [first, ...others] = wrongIn([
       spring,
-      function coulomb({v}) {
-        return tf.mul(-0.5, tf.sign(v));
+      function turned({v}) {
+        return tf.div(tf.atan2(v, tf.neg(tf.onesLike(v))), -2 * Math.PI);
       },
     ]);
-    expect(first).to.include({check: 'continuity', where: 'forces[1] (coulomb)'});
+    expect(first).to.include({check: 'continuity', where: 'forces[1] (turned)'});
     expect(first.message).to.match(/jumps by 1 at v\[\d\] = 0\./);
     expect(others.every(({check}) => ['newton', 'run'].includes(check))).to.equal(true);
+  });
+
+  it('names the switches at which steps end, unless they are ignored', () => {
+    const coulomb: ForceTerm = function coulomb({v}) {
+      return tf.mul(-0.5, tf.sign(v));
+    };
+    const system = mechanics({mass: 1, forces: [spring, coulomb]});
+    const found = (switches: 'locate' | 'ignore'): Finding | undefined =>
+      check({system, ...two, options: {...two.options, switches}}).find(
+        ({check: kind, where}) => kind === 'continuity' && where === 'forces[1] (coulomb)',
+      );
+    expect(found('locate')).to.include({ok: true});
+    expect(found('locate')?.message).to.match(
+      /^jumps by 1 at v\[\d\] = 0\. Steps end at its switches: sign in forces\[1\]\.$/,
+    );
+    expect(found('ignore')).to.include({ok: false});
   });
 });
 
