@@ -85,9 +85,9 @@ describe('references', () => {
 
   for (const page of ['README.md', 'docs/architecture.md'])
     it(`the table of ${page} has the layers in their order`, () => {
-      const rows = [...readText(page).matchAll(/^\| ((?:`(?:lib\/)?[a-z]+(?:\/|\.ts)?`(?:, )?)+) \|/gm)];
+      const rows = [...readText(page).matchAll(/^\| ((?:`(?:lib\/)?[a-z-]+(?:\/|\.ts)?`(?:, )?)+) \|/gm)];
       const named = rows.flatMap(([, cell]) =>
-        [...cell.matchAll(/`(?:lib\/)?([a-z]+)(?:\/|\.ts)?`/g)].map(([, name]) => name),
+        [...cell.matchAll(/`(?:lib\/)?([a-z-]+)(?:\/|\.ts)?`/g)].map(([, name]) => name),
       );
       expect(named.filter(name => order.includes(name))).to.deep.equal(order);
     });
