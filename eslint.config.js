@@ -39,21 +39,21 @@ export default tseslint.config(
     },
   },
   {
-    files: ['lib/**', 'models/**', 'training/**', 'plot/**', 'sweep/**'],
+    files: ['lib/**', 'models/**', 'training/**', 'plot/**', 'fem/**', 'sweep/**'],
     rules: {
       'no-console': 'error',
     },
   },
   {
     // Comments and strings included: prettier breaks neither.
-    files: ['lib/**', 'models/**', 'training/**', 'plot/**', 'sweep/**', 'cli/**', 'examples/**'],
+    files: ['lib/**', 'models/**', 'training/**', 'plot/**', 'fem/**', 'sweep/**', 'cli/**', 'examples/**'],
     rules: {
       'max-len': ['error', {code: 120, ignoreUrls: true}],
     },
   },
   {
     // Elements around values: what is not escaped there is markup by somebody else.
-    files: ['lib/**', 'training/**', 'plot/**', 'sweep/**', 'cli/**', 'examples/**', 'bench/**'],
+    files: ['lib/**', 'training/**', 'plot/**', 'fem/**', 'sweep/**', 'cli/**', 'examples/**', 'bench/**'],
     rules: {
       'no-restricted-syntax': [
         'error',
@@ -132,6 +132,23 @@ export default tseslint.config(
               regex:
                 '/(lib/(?!(index|internal|errors|checks|markup)\\.js$)|(models|training)/(?!(index|internal)\\.js$))',
               message: 'plot knows the public API of what it shows.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['fem/**'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            noNode,
+            {
+              regex: '/lib/(?!(index|internal|errors|checks|markup|builtin|random|read|text)\\.js$)|/training/',
+              message: "fem knows lib's public API only.",
             },
           ],
         },

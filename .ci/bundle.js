@@ -1,5 +1,5 @@
 /**
- * The package's JavaScript, twice. Its six entries, the threads' two and the sweeps' process, with what they share in a few files beside
+ * The package's JavaScript, twice. Its seven entries, the threads' two and the sweeps' process, with what they share in a few files beside
  * them: Node takes the better part of a millisecond to find, read and link a module, and lib has hundreds. And module
  * by module below modules/, for bundlers, which then leave out what is not used.
  */
@@ -19,6 +19,7 @@ const entries = [
   'models/robots/index.ts',
   'training/index.ts',
   'plot/index.ts',
+  'fem/index.ts',
   'sweep/index.ts',
   'sweep/task-process.ts',
 ];
@@ -83,7 +84,7 @@ export async function bundle(folder, more = []) {
  */
 async function modules(folder) {
   const sources = await Promise.all(
-    ['lib', 'models', 'training', 'plot'].map(async room =>
+    ['lib', 'models', 'training', 'plot', 'fem'].map(async room =>
       (await readdir(path.join(root, room), {recursive: true}))
         .filter(file => file.endsWith('.ts'))
         .map(file => path.join(room, file)),

@@ -9,7 +9,7 @@ import ts from 'typescript';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const libraries = path.dirname(createRequire(import.meta.url).resolve('typescript'));
-const entries = ['lib', 'models', 'training', 'plot'];
+const entries = ['lib', 'models', 'training', 'plot', 'fem'];
 
 export function declarations() {
   const {config} = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile);

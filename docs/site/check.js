@@ -6,7 +6,7 @@ import ts from 'typescript';
 const dist = path.join(import.meta.dirname, '.vitepress/dist');
 const root = path.join(import.meta.dirname, '../..');
 
-const entries = ['lib', 'models', 'training', 'plot'];
+const entries = ['lib', 'models', 'training', 'plot', 'fem'];
 const {config} = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile);
 const {options} = ts.parseJsonConfigFileContent({...config, include: [], files: ['lib/index.ts']}, ts.sys, root);
 const program = ts.createProgram(

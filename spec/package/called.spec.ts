@@ -6,6 +6,7 @@ import {expect} from 'chai';
 import * as stiffgrad from '../../lib/index.js';
 import * as models from '../../models/index.js';
 import * as robots from '../../models/robots/index.js';
+import * as fem from '../../fem/index.js';
 import * as plot from '../../plot/index.js';
 import * as sweep from '../../sweep/index.js';
 import * as training from '../../training/index.js';
@@ -19,6 +20,7 @@ const entryPoints: Readonly<Record<string, readonly [folder: string, exported: R
   'stiffgrad/robots': ['models', robots],
   'stiffgrad/training': ['training', training],
   'stiffgrad/plot': ['plot', plot],
+  'stiffgrad/fem': ['fem', fem],
   'stiffgrad/sweep': ['sweep', sweep],
 };
 

@@ -7,7 +7,7 @@ import {filesBelow} from './sources.js';
 const rooms = ['adjoint', 'integrate', 'newton', 'routine', 'scheme', 'simulate', 'step', 'system', 'wasm'];
 
 /** Folders and files that also keep the stricter rule below. */
-const strictRooms = ['plot', 'sweep', 'cli'];
+const strictRooms = ['plot', 'fem', 'sweep', 'cli'];
 
 /** Openings that continue another comment instead of naming their own subject. */
 const anaphor = /\/\*\*\s+(?:\* )?(?:Of|The same|And) .*/g;

@@ -4,7 +4,7 @@ import {order} from './layer-order.js';
 import {filesBelow, importsOf, parse, type Import} from './sources.js';
 import {slow} from '../tiers.js';
 
-const files = ['lib', 'models', 'training', 'plot', 'sweep', 'cli'].flatMap(folder => filesBelow(folder, '.ts'));
+const files = ['lib', 'models', 'training', 'plot', 'fem', 'sweep', 'cli'].flatMap(folder => filesBelow(folder, '.ts'));
 const imports = files.flatMap(importsOf);
 const floor = (file: string): number => order.indexOf(file.split('/')[1].replace(/\.ts$/, ''));
 const arrow = ({from, to}: Import): string => `${from} → ${to}`;

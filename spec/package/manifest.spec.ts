@@ -79,7 +79,7 @@ const listed = (file: string): boolean =>
   });
 
 describe('the package', () => {
-  it('has five entries, built from the sources that tsx takes', () => {
+  it('has six entries, built from the sources that tsx takes', () => {
     for (const [name, source] of Object.entries(entries)) {
       const built = source.replace(/\.ts$/, '');
       const key = name.replace('stiffgrad', '.');
@@ -188,7 +188,7 @@ describe('the package', () => {
   });
 
   it('no source names a path of a machine', () => {
-    const texts = ['lib', 'models', 'training', 'plot', 'sweep', 'cli', 'examples', 'bench'].flatMap(folder =>
+    const texts = ['lib', 'models', 'training', 'plot', 'fem', 'sweep', 'cli', 'examples', 'bench'].flatMap(folder =>
       ['.ts', '.md', '.sh'].flatMap(ending => filesBelow(folder, ending)),
     );
     const named = [...texts, ...documents].filter(file =>

@@ -6,6 +6,7 @@ import ts from 'typescript';
 import * as stiffgrad from '../../lib/index.js';
 import * as models from '../../models/index.js';
 import * as robots from '../../models/robots/index.js';
+import * as fem from '../../fem/index.js';
 import * as plot from '../../plot/index.js';
 import * as sweep from '../../sweep/index.js';
 import * as training from '../../training/index.js';
@@ -13,9 +14,9 @@ import {exportedValues} from './exported.js';
 import {order} from './layer-order.js';
 import {documents, filesBelow, parse, readText, root} from './sources.js';
 
-const files = ['lib', 'models', 'training', 'plot', 'sweep', 'cli'].flatMap(folder => filesBelow(folder, '.ts'));
+const files = ['lib', 'models', 'training', 'plot', 'fem', 'sweep', 'cli'].flatMap(folder => filesBelow(folder, '.ts'));
 const paths = new Set(
-  [stiffgrad, models, robots, plot, sweep, training].flatMap(entry => [...exportedValues(entry).keys()]),
+  [stiffgrad, models, robots, plot, fem, sweep, training].flatMap(entry => [...exportedValues(entry).keys()]),
 );
 const groups = new Set([...paths].filter(name => name.includes('.')).map(name => name.split('.')[0]));
 /** Names that are members of groups and nothing else, by the group. */

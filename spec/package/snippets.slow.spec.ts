@@ -13,6 +13,7 @@ import * as lib from '../../lib/index.js';
 import {repaired} from '../../lib/engine/tensor/gradients.js';
 import * as models from '../../models/index.js';
 import * as robots from '../../models/robots/index.js';
+import * as fem from '../../fem/index.js';
 import * as plot from '../../plot/index.js';
 import * as sweep from '../../sweep/index.js';
 import * as training from '../../training/index.js';
@@ -27,10 +28,11 @@ const modules = {
   'stiffgrad/robots': robots,
   'stiffgrad/training': training,
   'stiffgrad/plot': plot,
+  'stiffgrad/fem': fem,
   'stiffgrad/sweep': sweep,
   'node:fs/promises': fs,
 };
-const examples = ['lib', 'models', 'training', 'plot', 'sweep']
+const examples = ['lib', 'models', 'training', 'plot', 'fem', 'sweep']
   .flatMap(folder => filesBelow(folder, '.ts'))
   .flatMap(file => docstringPrograms(file, readText(file)));
 const all = [...documents.flatMap(page => programs(page, readText(page))), ...examples];

@@ -69,6 +69,7 @@ export const entries: Readonly<Record<string, string>> = {
   'stiffgrad/robots': 'models/robots/index.ts',
   'stiffgrad/training': 'training/index.ts',
   'stiffgrad/plot': 'plot/index.ts',
+  'stiffgrad/fem': 'fem/index.ts',
 };
 
 /** For Node alone: no bundler for pages takes them. */

@@ -13,7 +13,7 @@ const declaration = /^export (?:declare )?(?:abstract )?(?:interface|type|class|
 describe('names of types', () => {
   it('no exported type is declared in two files', () => {
     const files = new Map<string, Set<string>>();
-    for (const file of ['lib', 'models', 'training'].flatMap(folder => filesBelow(folder, '.ts')))
+    for (const file of ['lib', 'models', 'training', 'fem'].flatMap(folder => filesBelow(folder, '.ts')))
       for (const [, name] of readText(file).matchAll(declaration))
         files.set(name, (files.get(name) ?? new Set()).add(file));
     const twice = [...files].filter(([name, {size}]) => size > 1 && !shared.has(name));

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as lib from 'stiffgrad';
 import * as models from 'stiffgrad/models';
+import * as fem from 'stiffgrad/fem';
 import * as plots from 'stiffgrad/plot';
 import * as training from 'stiffgrad/training';
 import type {ModelFile} from '../../../cli/model-file.js';
@@ -17,6 +18,7 @@ const modules = {
   stiffgrad: lib,
   'stiffgrad/models': models,
   'stiffgrad/plot': plots,
+  'stiffgrad/fem': fem,
   'stiffgrad/training': training,
 };
 

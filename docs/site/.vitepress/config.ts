@@ -10,7 +10,13 @@ const notebooks = JSON.parse(readFileSync(path.join(pages, '.notebooks.json'), '
 }[];
 
 const page = (text: string, link: string): DefaultTheme.SidebarItem => ({text, link});
-const entries = {lib: 'stiffgrad', models: 'stiffgrad/models', training: 'stiffgrad/training', plot: 'stiffgrad/plot'};
+const entries = {
+  lib: 'stiffgrad',
+  models: 'stiffgrad/models',
+  training: 'stiffgrad/training',
+  plot: 'stiffgrad/plot',
+  fem: 'stiffgrad/fem',
+};
 
 /** The entries; their pages list every name, which a sidebar on each of 500 pages would repeat. */
 const reference = [
@@ -46,6 +52,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       page('Adjoints', '/adjoints'),
       page('Models', '/models'),
       page('Training and identification', '/training'),
+      page('Deformable bodies', '/fem'),
       page('Pictures', '/pictures'),
       page('Precision', '/precision'),
     ],
