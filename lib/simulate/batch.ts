@@ -121,9 +121,9 @@ export interface Batch {
    * Runs the system from every initial state; the results are independent, and each is that of `simulate`.
    * Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
    * which this call waits; they have neither tfjs nor your functions, only the traced step. All runs are in this
-   * thread (see `stats.thread`) in a page, which may not wait (see `batchAsync`), with adaptive steps, events, states
-   * saved between steps or `backsolveAdjoint`, with engine 'tensor', and with a custom linear solver or step length or
-   * a preconditioner that is a function.
+   * thread (see `stats.thread`) in a page, which may not wait (see `batchAsync`), with adaptive steps, events,
+   * switches, inputs that jump within steps, states saved between steps or `backsolveAdjoint`, with engine 'tensor',
+   * and with a custom linear solver or step length or a preconditioner that is a function.
    * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
    *   every member has its own status. OptionError 'bad-workers'
    */

@@ -124,8 +124,9 @@ export interface RunSettings<P = Params, Z extends string = never> {
   readonly consistent?: 'check' | 'project';
   /**
    * What is done where a comparison makes a function of the system jump (`where`, `sign`, `step`, `floor`, held inputs
-   * at times that move): 'locate' (default) ends the step there, and derivatives know its time; 'ignore' takes it as
-   * the stages of a step meet it. Runs of an `sde` or a `dde` cannot locate it, and warn.
+   * at times that move) or an input jumps within a constant step: 'locate' (default) ends the step there, and
+   * derivatives know its time; 'ignore' takes it as the stages of a step meet it. Runs of an `sde` or a `dde` cannot
+   * locate comparisons, and warn.
    */
   readonly switches?: 'locate' | 'ignore';
   /** 'auto' (default) uses the fastest that runs here; the results are the same. Or a custom engine. */

@@ -56,7 +56,7 @@ export interface PreparedRun extends RunContext {
   /** What drives it, by the names in `params`. */
   readonly inputs?: Inputs;
   /** What plans for other times are made of, where it was prepared for any (timed.ts). */
-  readonly timed?: Pick<TracedRun, 'breaks' | 'carries' | 'switches'>;
+  readonly timed?: Pick<TracedRun, 'breaks' | 'carries' | 'switches' | 'locatesJumps'>;
 }
 
 /** A run as its options say; with a plan, though it be a plain grid; or one whose times may be others in every run. */
@@ -208,7 +208,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
       linear: read.newton.linear,
       milliseconds: {trace: traceTime, compile: compileTime},
       unread: run.unread,
-      timed: anyTimes ? {breaks: run.breaks, carries: run.carries, switches: run.switches} : undefined,
+      timed: anyTimes ? run : undefined,
       over({t0, ...span}) {
         if (from !== undefined)
           throw new OptionError(

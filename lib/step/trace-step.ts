@@ -171,15 +171,16 @@ function traceOnce(
     const index = maxIndexOf(formulation);
     const makesConsistent = hasMassMatrix(system) && (index === 1 || (projects && index === 2));
     const project = projects || (makesConsistent && options.restartsAtJumps === true);
+    const hasDelays = system.kind === 'ode' && system.delays !== undefined;
     const {start, state} = traceStart(context, formulation, project);
     const step = traceStep(context, formulation, state, observe, request);
     return {
       start,
       step,
       breaks: context.breaks,
-      // A dde carries its past, which outlives any jump of an input.
-      carries:
-        makesConsistent || (formulation.carry !== undefined && !(system.kind === 'ode' && system.delays !== undefined)),
+      // A dde carries its past, which outlives any jump of an input, and divides its steps there (scheme/delayed.ts).
+      carries: makesConsistent || (formulation.carry !== undefined && !hasDelays),
+      locatesJumps: options.switches === 'locate' && !hasDelays,
       unread: list.reads.unread(leaves),
       ...(context.switches !== undefined && context.switches.size > 0 ? {switches: context.switches} : {}),
     };

@@ -119,6 +119,8 @@ export interface TracedRun {
   readonly breaks: ReadonlySet<Breaks>;
   /** The scheme carries something from step to step beside the state: `Formulation.carry`. */
   readonly carries: boolean;
+  /** Steps of a grid end where these functions jump, as they do at switches. */
+  readonly locatesJumps: boolean;
   /** Switches that its functions have. */
   readonly switches?: SystemSwitches | undefined;
   /** The error for a parameter that no function reads. */

@@ -234,8 +234,10 @@ class WayBack {
     } = this;
     const end = to < 0 ? t0 : times[to];
     const begin = times[from];
-    // Over a jump of an input nothing is carried: another start.
-    const between = (options.plan?.breaks?.restarts ?? none).filter(t => t > end && t < begin).reverse();
+    const {control, breaks} = options.plan ?? {};
+    // Over a jump of an input nothing is carried: another start. Steps of a grid end there, too.
+    const ends = (control?.kind === 'constant' ? breaks?.jumps : breaks?.restarts) ?? none;
+    const between = ends.filter(t => t > end && t < begin).reverse();
     let at = begin;
     for (const next of [...between, end]) {
       this.piece(this.span(from, to, at, next), at, next);

@@ -32,7 +32,8 @@ const method: AdjointFactory = {
     if (plan !== undefined)
       throw new OptionError(
         'bad-adjoint',
-        'unrolledAdjoint supports only constant steps, saved at their ends, without events: use implicitAdjoint().',
+        'unrolledAdjoint supports only constant steps, saved at their ends, without events, switches or inputs that '
+          + 'jump within steps: use implicitAdjoint().',
       );
     checkUnrollable(newton.jacobian, newton);
   },

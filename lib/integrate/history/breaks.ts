@@ -1,6 +1,6 @@
 /**
- * Jumps and onsets of inputs in the plan of a run: adaptive steps end there, and what a scheme carries from step to
- * step is computed again at jumps, as after an event; runs on a grid with jumps are planned, too.
+ * Jumps and onsets of inputs in the plan of a run: adaptive steps end there, steps of a grid at jumps alone, and what a
+ * scheme carries from step to step is computed again at jumps, as after an event.
  */
 import {timesBetween, type Breaks} from '../../system/breaks.js';
 import {toUserTimes} from '../../step/time-direction.js';
@@ -52,7 +52,7 @@ function restarting<R extends Read>(read: R): R {
 /** undefined where the run need not know of any. */
 export function plannedBreaks(
   {grid, plan}: Read,
-  {breaks, carries, switches}: Pick<TracedRun, 'breaks' | 'carries' | 'switches'>,
+  {breaks, carries, switches, locatesJumps}: Pick<TracedRun, 'breaks' | 'carries' | 'switches' | 'locatesJumps'>,
   resumed: boolean,
 ): PlannedBreaks | undefined {
   if (breaks.size === 0) return undefined;
@@ -64,14 +64,20 @@ export function plannedBreaks(
       grid.t0,
       end,
     );
+  const onGrid = (time: number): number | undefined => {
+    const n = isAdaptive ? undefined : gridStep(time, grid);
+    return n === undefined ? undefined : grid.time(n);
+  };
+  const found = between(one => one.jumps).map(time => onGrid(time) ?? time);
   // The start of a run is made where it is; one that goes on carries what was before it.
-  const jumps = between(one => one.jumps).filter(time => resumed || time > grid.t0);
+  const jumps = timesBetween([found], grid.t0, end).filter(time => resumed || time > grid.t0);
   if (!isAdaptive) {
-    const steps = carries ? [...jumps].flatMap(time => gridStep(time, grid) ?? []) : [];
-    const count = plan?.events.length ?? 0;
-    const areWatched = count > 0 || switches !== undefined;
-    if (steps.length === 0 && (!areWatched || jumps.length === 0)) return undefined;
-    return {stops: none, restarts: Float64Array.from(steps, n => grid.time(n)), jump: count, jumps};
+    const stops = locatesJumps ? jumps.filter(time => onGrid(time) === undefined) : none;
+    const restarts = carries ? jumps.filter(time => locatesJumps || onGrid(time) !== undefined) : none;
+    const jump = plan?.events.length ?? 0;
+    const areWatched = jump > 0 || switches !== undefined;
+    if (stops.length === 0 && restarts.length === 0 && (!areWatched || jumps.length === 0)) return undefined;
+    return {stops, restarts, jump, jumps};
   }
   const stops = timesBetween([jumps, between(one => (grid.backwards === true ? one.ends : one.onsets))], grid.t0, end);
   if (stops.length === 0) return undefined;

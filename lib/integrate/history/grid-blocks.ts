@@ -50,13 +50,13 @@ export class GridBlocks {
    * Steps from the n-th on.
    * @param most as many as are wanted
    * @param accepted steps before that `saveAt` counts
-   * @param restarts times that what the scheme carries is made anew at
+   * @param ends times of the grid that a block ends at, such as those that what the scheme carries is made anew at
    * @returns how many were taken; 0 where the next one is to be taken by itself
    */
-  take(n: number, most: number, accepted: number, saver: Saver, restarts: ReadonlySet<number>): number {
+  take(n: number, most: number, accepted: number, saver: Saver, ends: ReadonlySet<number>): number {
     const {grid, series, pace} = this;
     let wanted = Math.min(most, grid.steps - n, series.maxSteps, pace.maxSteps);
-    if (restarts.size > 0) for (let k = 1; k < wanted; k++) if (restarts.has(grid.time(n + k))) wanted = k;
+    if (ends.size > 0) for (let k = 1; k < wanted; k++) if (ends.has(grid.time(n + k))) wanted = k;
     const endOf = (k: number): number => grid.time(n + k + 1);
     let count = saver.stepsToNext(accepted, endOf, wanted, false);
     this.keepsEnds = count < Math.min(fewSteps, wanted);

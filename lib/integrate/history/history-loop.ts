@@ -84,6 +84,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
   readonly dt: number;
   private readonly breaks: Plan['breaks'];
   readonly jumps: Float64Array;
+  private readonly jumpTimes: ReadonlySet<number>;
   private readonly restarts: ReadonlySet<number>;
   /**
    * Times at which what the steps read is not smooth, or may not be known, ascending; the first of them after the
@@ -123,6 +124,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.dt = grid.dt;
     this.breaks = plan.breaks;
     this.jumps = plan.breaks?.jumps ?? new Float64Array(0);
+    this.jumpTimes = new Set(this.jumps);
     this.restarts = new Set(plan.breaks?.restarts);
     this.nonSmoothTimes = Float64Array.from(
       new Set([...(plan.breaks?.stops ?? []), ...this.restarts, plan.end ?? Infinity]),
@@ -297,9 +299,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       this.finishRun();
       return false;
     }
-    if (integrator.modes?.areSliding === true && this.jumps.includes(t) && this.letGo()) return true;
-    if (integrator.switchTimes !== undefined)
-      controller.stop = Math.min(integrator.switchTimes.next(t, controller.length), this.nextJump);
+    if (this.areSliding && this.jumpTimes.has(t) && this.letGo()) return true;
+    if (integrator.switchTimes !== undefined) controller.stop = integrator.switchTimes.next(t, controller.length);
     if (this.adaptive ? this.takeBlock() : this.takeGridBlock()) return true;
     this.trial.begin(this.currentState ?? integrator.state.slice());
     const tried = this.attempts.next(t, this.trial);
@@ -357,7 +358,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
 
   /** Steps of the grid in a block, where there is one; false where none was taken. */
   private takeGridBlock(): boolean {
-    const {prepared, controller, integrator, restarts, contacts, saver, sequence, count} = this;
+    const {prepared, controller, integrator, restarts, contacts, saver, sequence, count, t} = this;
     if (!(controller instanceof GridController) || contacts.looks || this.stiffness !== undefined) return false;
     const n = controller.gridStep;
     if (n === undefined || this.eventTime !== undefined || !this.eventHandler.allowsIdle) return false;
@@ -365,18 +366,19 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     if (this.gridBlocks === null) this.gridBlocks = GridBlocks.of(prepared, integrator.stepper, isKept);
     const {gridBlocks: blocks} = this;
     const kept = isKept ? (this.recorder?.batchFrom?.(count) ?? 0) : Infinity;
-    // The step that reaches a known crossing is cut there.
-    const most = Math.min(kept, Math.ceil((controller.stop - this.t) / this.dt) - 1);
-    const taken = blocks?.take(n, most, sequence.acceptedSteps, saver, restarts) ?? 0;
+    // The step that reaches a known crossing or a jump off the grid is cut there.
+    const most = Math.min(kept, Math.ceil((controller.stopAfter(t) - t) / this.dt) - 1);
+    const ends = this.areSliding ? this.jumpTimes : restarts;
+    const taken = blocks?.take(n, most, sequence.acceptedSteps, saver, ends) ?? 0;
     if (blocks === undefined || taken === 0) return false;
     const {rows, width} = blocks;
     this.warnIfStretched({t: rows[0], h: rows[1]}, count);
     this.recordBlock(count, taken, rows, width);
-    const ends = blocks.endStates(taken);
+    const endStates = blocks.endStates(taken);
     const {grid} = prepared.options;
     const {size} = prepared.traced.state;
     // Of steps that nobody goes back along the last one is enough.
-    const first = ends === undefined ? taken - 1 : 0;
+    const first = endStates === undefined ? taken - 1 : 0;
     if (first > 0) {
       controller.skip(first);
       sequence.skip(first, rows[first * width]);
@@ -385,7 +387,7 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
       const [t, h] = [rows[k * width], rows[k * width + 1]];
       this.history.append(t, h);
       if (k < first) continue;
-      const next = ends?.subarray(k * size, (k + 1) * size) ?? integrator.state;
+      const next = endStates?.subarray(k * size, (k + 1) * size) ?? integrator.state;
       const end = grid.time(n + k + 1);
       sequence.append({t, h, end, x: next, next, isIdle: true}, integrator, this.count);
       sequence.accept(h, 0, next, this.count);
@@ -397,11 +399,9 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     return true;
   }
 
-  /** The time of the next jump of an input, where the motion slides along a border that may jump with it. */
-  private get nextJump(): number {
-    const {t, jumps, integrator} = this;
-    if (integrator.modes?.areSliding !== true) return Infinity;
-    return jumps.find(time => time > t + minStep(t)) ?? Infinity;
+  /** The motion slides along a border, which may jump where an input does. */
+  private get areSliding(): boolean {
+    return this.integrator.modes?.areSliding === true;
   }
 
   /** An input jumps here, and a border that the motion slides along may be elsewhere. */
@@ -511,8 +511,8 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.isStretched = true;
     log.warnings.push(
       `The step of ${prepared.traced.name} from t = ${Number(toUserTime(prepared.traced, t).toPrecision(6))} `
-        + `is ${share.toPrecision(2)} times as long as the one before it, from an event to the grid, and takes `
-        + 'over the rate at which that one changed its algorithmic acceleration: the motion from there on may be '
+        + `is ${share.toPrecision(2)} times as long as the one before it, from an event or a jump to the grid, and `
+        + 'takes over the rate at which that one changed its algorithmic acceleration: the motion from there on may be '
         + 'off, and derivatives far more. Take another dt, adaptive steps, or newmark(), which carries no such '
         + 'rate.',
     );

@@ -52,12 +52,9 @@ export interface Plan {
 
 /** Times within the run, ascending. */
 export interface PlannedBreaks {
-  /** Adaptive steps end there. */
+  /** Adaptive steps end there; steps of a grid do at those of its jumps that are not its own times. */
   readonly stops: Float64Array;
-  /**
-   * Those of them where what the scheme carries is made anew, by the jump of this number; none where it carries
-   * nothing.
-   */
+  /** Where what the scheme carries is made anew, by the jump of this number; none where it carries nothing. */
   readonly restarts: Float64Array;
   readonly jump: number;
   /** Where functions of time jump: events whose function jumps with them have these times. */

@@ -54,6 +54,24 @@ const timeRoundoff = 16 * Number.EPSILON;
 
 export const minStep = (t: number): number => timeRoundoff * Math.max(Math.abs(t), Number.MIN_VALUE / timeRoundoff);
 
+/** Times that steps end at, ascending, looked at as a run goes on. */
+class Stops {
+  /** The first of them after the time last asked for. */
+  private next = 0;
+
+  constructor(private readonly times: Float64Array) {}
+
+  /** The first after t; Infinity where there is none. */
+  after(t: number): number {
+    const {times} = this;
+    let {next} = this;
+    if (next > 0 && times[next - 1] > t) next = 0;
+    while (next < times.length && times[next] <= t) next++;
+    this.next = next;
+    return next < times.length ? times[next] : Infinity;
+  }
+}
+
 /** Halving gives up below dt/2^10: a step that fails there fails for another reason than its length. */
 const maxHalvings = 10;
 
@@ -76,17 +94,22 @@ export class GridController implements RunController {
   private atGridTime = true;
   /** The step that is tried ends before the grid's does. */
   private isCut = false;
+  private readonly stops: Stops;
 
+  /** @param stops times off the grid that steps end at */
   constructor(
     private readonly grid: Grid,
     private readonly halving: boolean,
+    stops: Float64Array,
   ) {
     this.length = grid.dt;
+    this.stops = new Stops(stops);
   }
 
   /** For a run along its grid. Steps that fail are halved where Newton's options say so. */
-  static of({compiled, options: {grid, newton}}: RunContext): GridController {
-    return new GridController(grid, compiled.implicit && newton.onFailure === 'halve');
+  static of({compiled, options: {grid, newton, plan}}: RunContext): GridController {
+    const stops = plan?.breaks?.stops ?? new Float64Array(0);
+    return new GridController(grid, compiled.implicit && newton.onFailure === 'halve', stops);
   }
 
   /** The present time is that of step n, of which nothing has been taken. */
@@ -121,10 +144,17 @@ export class GridController implements RunController {
   }
 
   propose(t: number): Proposal {
-    const {stop} = this;
+    const stop = this.stopAfter(t);
     const whole = this.whole(t);
-    this.isCut = stop > t + minStep(t) && stop + minStep(stop) < whole.end;
+    this.isCut = stop + minStep(stop) < whole.end;
     return this.isCut ? {h: stop - t, end: stop} : whole;
+  }
+
+  /** The next time that no step goes beyond. */
+  stopAfter(t: number): number {
+    const {stop, stops} = this;
+    const later = t + minStep(t);
+    return Math.min(stop > later ? stop : Infinity, stops.after(later));
   }
 
   /** The step to the next time of the grid, or the part of it that comes next. */
@@ -196,8 +226,7 @@ export class AdaptiveController implements RunController {
   /** The end of the step last proposed. */
   private proposed = NaN;
   private taken = 0;
-  /** The first of the stops after the present time. */
-  private nextStop = 0;
+  private readonly stops: Stops;
   private readonly minStep: number;
 
   constructor(
@@ -207,10 +236,11 @@ export class AdaptiveController implements RunController {
     first: number,
     private readonly end: number | undefined,
     private readonly most: number,
-    private readonly stops: Float64Array,
+    stops: Float64Array,
     /** See `Plan.revisits`. */
     private readonly revisits = false,
   ) {
+    this.stops = new Stops(stops);
     this.rule = control.controller.begin({power, isImplicit});
     this.length = first;
     this.minStep = Math.max(control.min, minRelativeStep * first);
@@ -264,14 +294,9 @@ export class AdaptiveController implements RunController {
   /** The next time that a step may not go beyond. */
   private stopAfter(t: number): number {
     const {stops, end = Infinity, stop} = this;
-    let {nextStop: next} = this;
-    if (next > 0 && stops[next - 1] > t) next = 0;
-    while (next < stops.length && stops[next] <= t) next++;
-    this.nextStop = next;
     if (this.rejectedEnds.length > 0) this.rejectedEnds = this.rejectedEnds.filter(time => time > t);
-    const ahead = next < stops.length ? stops[next] : Infinity;
     const known = stop > t + minStep(t) ? stop : Infinity;
-    return Math.min(end, ahead, known, this.rejectedEnds.at(-1) ?? Infinity);
+    return Math.min(end, stops.after(t), known, this.rejectedEnds.at(-1) ?? Infinity);
   }
 
   accept(h: number, error: number): boolean {

@@ -165,7 +165,7 @@ export class LaneMember {
       warnings: [...delayWarnings(prepared), ...(stiff.sentence === undefined ? [] : [stiff.sentence])],
       counters,
       milliseconds,
-      completed: this.taken,
+      completed: this.sequence.acceptedSteps,
       start: begun,
       redundancy: prepared.redundancy,
       resumeState: this.begins ? {t, x: state, settled: [], jumped: [], ...controller.snapshot(t)} : undefined,
