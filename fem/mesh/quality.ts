@@ -5,13 +5,13 @@ import {typesIn, type CellComplex, type CellShape} from './cell-types.js';
 
 /**
  * Jacobians below this share of the product of the edges' lengths count as zero. The angle of such a corner is 1e-10
- * radians, while coordinates of nine digits still tell 1e-9 apart.
+ * radians; coordinates with single precision still tell 1e-7 apart.
  */
 const degenerate = 1e-10;
 
 /** @throws OptionError 'bad-mesh' where a node belongs to no cell */
-export function requireReferencedNodes({points, dimension, cells}: CellComplex): void {
-  const free = unreferencedNodes({points, dimension, cells});
+export function requireReferencedNodes(mesh: CellComplex): void {
+  const free = unreferencedNodes(mesh);
   if (free.length > 0)
     throw new OptionError(
       'bad-mesh',
@@ -38,78 +38,97 @@ export function unreferencedNodes({points, dimension, cells}: CellComplex): numb
  * @throws OptionError 'bad-mesh' with the first such cell and the signs at its corners
  */
 export function requireGoodCells({points, dimension, cells}: CellComplex): void {
-  for (const {shape, nodes} of typesIn(cells))
-    for (let i = 0; i < nodes.length; i += shape.nodes) {
-      const row = nodes.subarray(i, i + shape.nodes);
-      const signs = cornerSigns(shape, row, points, dimension);
-      if (signs.every(sign => sign > 0)) continue;
-      const inverted = signs.every(sign => sign < 0);
-      const what = inverted ? 'inverted' : signs.some(sign => sign < 0) ? 'folded or not convex' : 'degenerate';
-      const marks = signs.map(sign => (sign > 0 ? '+' : sign < 0 ? '−' : '0')).join(' ');
-      throw new OptionError(
-        'bad-mesh',
-        `Mesh: ${shape.type} ${i / shape.nodes} with nodes ${row.join(', ')} is ${what}: its Jacobian has the signs `
-          + `${marks} at its corners.${inverted ? ' List its nodes the other way round (VTK has their order).' : ''}`,
-        {type: shape.type, cell: i / shape.nodes, nodes: Array.from(row), signs},
-      );
-    }
+  const signs = new Int8Array(8);
+  for (const {shape, nodes} of typesIn(cells)) {
+    const found = cornerSigns(shape, points, dimension);
+    for (let i = 0; i < nodes.length; i += shape.nodes)
+      if (!found(nodes, i, signs)) {
+        const row = Array.from(nodes.subarray(i, i + shape.nodes));
+        throw badCell(shape, i / shape.nodes, row, Array.from(signs.subarray(0, shape.corners)));
+      }
+  }
 }
 
-/** The sign of a cell's Jacobian at each corner; 1 where it has none and does not vanish. */
-function cornerSigns(shape: CellShape, nodes: Int32Array, points: Float64Array, dimension: number): number[] {
-  return shape.frames.map((frame, corner) => {
-    const quadratic = frame.map(to => tangent(shape, nodes, points, dimension, corner, to));
-    const sign = signOf(quadratic, dimension);
-    if (sign !== 0 || shape.order === 1) return sign;
-    // Middles at the quarter of an edge, as at the tip of a crack, make it zero at the corner alone.
-    const chords = frame.map(to => difference(points, dimension, nodes[corner], nodes[to]));
-    return signOf(chords, dimension);
+/** How many cells are inverted: with a Jacobian below zero at every corner. */
+export function invertedCells({points, dimension, cells}: CellComplex): {shape: CellShape; cell: number}[] {
+  const signs = new Int8Array(8);
+  return typesIn(cells).flatMap(({shape, nodes}) => {
+    const found = cornerSigns(shape, points, dimension);
+    return Array.from({length: nodes.length / shape.nodes}, (_, cell) => cell)
+      .filter(cell => !found(nodes, cell * shape.nodes, signs) && signs.subarray(0, shape.corners).every(s => s < 0))
+      .map(cell => ({shape, cell}));
   });
 }
 
-/** The derivative of the position along an edge at its beginning. */
-function tangent(
+function badCell({type}: CellShape, cell: number, nodes: readonly number[], signs: readonly number[]): OptionError {
+  const inverted = signs.every(sign => sign < 0);
+  const what = inverted ? 'inverted' : signs.some(sign => sign < 0) ? 'folded or not convex' : 'degenerate';
+  const marks = signs.map(sign => (sign > 0 ? '+' : sign < 0 ? '−' : '0')).join(' ');
+  return new OptionError(
+    'bad-mesh',
+    `Mesh: ${type} ${cell} with nodes ${nodes.join(', ')} is ${what}: its Jacobian has the signs ${marks} at its `
+      + `corners.${inverted ? ' List its nodes the other way round; their order is that of VTK.' : ''}`,
+    {type, cell, nodes, signs},
+  );
+}
+
+/**
+ * A function that writes the sign of a cell's Jacobian at each corner, 1 where it has none and does not vanish, and
+ * returns whether all of them are 1.
+ */
+function cornerSigns(
   shape: CellShape,
-  nodes: Int32Array,
   points: Float64Array,
   dimension: number,
-  from: number,
-  to: number,
-): number[] {
-  const chord = difference(points, dimension, nodes[from], nodes[to]);
-  if (shape.order === 1) return chord;
-  const edge = shape.edges.findIndex(([a, b]) => (a === from && b === to) || (a === to && b === from));
-  const half = difference(points, dimension, nodes[from], nodes[shape.corners + edge]);
-  return half.map((x, k) => 4 * x - chord[k]);
+): (nodes: Int32Array, from: number, signs: Int8Array) => boolean {
+  const {frames, edges, corners, order} = shape;
+  const middles = frames.map((frame, corner) =>
+    frame.map(to => corners + edges.findIndex(([a, b]) => (a === corner && b === to) || (a === to && b === corner))),
+  );
+  /** Up to three vectors of three coordinates, those that a mesh of the plane lacks zero. */
+  const vectors = new Float64Array(9);
+  const signAt = (nodes: Int32Array, from: number, corner: number, quadratic: boolean): number => {
+    const frame = frames[corner];
+    const start = nodes[from + corner] * dimension;
+    for (let e = 0; e < frame.length; e++) {
+      const end = nodes[from + frame[e]] * dimension;
+      const middle = quadratic ? nodes[from + middles[corner][e]] * dimension : 0;
+      for (let k = 0; k < dimension; k++) {
+        const chord = points[end + k] - points[start + k];
+        // The derivative along a quadratic edge at its beginning.
+        vectors[3 * e + k] = quadratic ? 4 * (points[middle + k] - points[start + k]) - chord : chord;
+      }
+    }
+    // The edge of a line begins at its end there.
+    const reverse = frame.length === 1 && corner === 1 && dimension === 1;
+    return signOf(vectors, frame.length, dimension) * (reverse ? -1 : 1);
+  };
+  return (nodes, from, signs) => {
+    let good = true;
+    for (let corner = 0; corner < corners; corner++) {
+      let sign = signAt(nodes, from, corner, order === 2);
+      // Middles at the quarter of an edge, as at the tip of a crack, make it zero at the corner alone.
+      if (sign === 0 && order === 2) sign = signAt(nodes, from, corner, false);
+      signs[corner] = sign;
+      good &&= sign > 0;
+    }
+    return good;
+  };
 }
 
-const difference = (points: Float64Array, dimension: number, from: number, to: number): number[] =>
-  Array.from({length: dimension}, (_, k) => points[to * dimension + k] - points[from * dimension + k]);
-
-function signOf(vectors: readonly number[][], dimension: number): number {
-  if (vectors.length === 0) return 1;
-  const size = vectors.reduce((product, vector) => product * Math.hypot(...vector), 1);
-  const measure = vectors.length === dimension ? determinant(vectors) : magnitude(vectors);
-  return Math.abs(measure) <= degenerate * size ? 0 : Math.sign(measure);
+/** The sign of the determinant of as many vectors as there are dimensions; of fewer, whether they span a volume. */
+function signOf(v: Float64Array, count: number, dimension: number): number {
+  if (count === 0) return 1;
+  const a = Math.hypot(v[0], v[1], v[2]);
+  if (count === 1) return a === 0 ? 0 : dimension === 1 ? Math.sign(v[0]) : 1;
+  const size = a * Math.hypot(v[3], v[4], v[5]);
+  const x = v[1] * v[5] - v[2] * v[4];
+  const y = v[2] * v[3] - v[0] * v[5];
+  const z = v[0] * v[4] - v[1] * v[3];
+  if (count === 2) {
+    const area = dimension === 2 ? z : Math.hypot(x, y, z);
+    return Math.abs(area) <= degenerate * size ? 0 : Math.sign(area);
+  }
+  const volume = x * v[6] + y * v[7] + z * v[8];
+  return Math.abs(volume) <= degenerate * size * Math.hypot(v[6], v[7], v[8]) ? 0 : Math.sign(volume);
 }
-
-function determinant(v: readonly number[][]): number {
-  if (v.length === 1) return v[0][0];
-  if (v.length === 2) return v[0][0] * v[1][1] - v[0][1] * v[1][0];
-  const [a, b, c] = v;
-  return dot(a, cross(b, c));
-}
-
-/** Length of a vector, or area between two. */
-function magnitude(v: readonly number[][]): number {
-  if (v.length === 1) return Math.hypot(...v[0]);
-  return Math.hypot(...cross(v[0], v[1]));
-}
-
-const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, x, i) => sum + x * b[i], 0);
-
-const cross = (a: readonly number[], b: readonly number[]): number[] => [
-  a[1] * b[2] - a[2] * b[1],
-  a[2] * b[0] - a[0] * b[2],
-  a[0] * b[1] - a[1] * b[0],
-];
