@@ -17,6 +17,8 @@ export interface Breaks {
   readonly onsets: Float64Array;
   /** For runs backwards in time: where it comes to rest, and the sample before. */
   readonly ends: Float64Array;
+  /** A step that begins or ends this close to one of them begins or ends there: see `timeOfPiece`. */
+  readonly slack: number;
 }
 
 interface Step {
@@ -126,9 +128,9 @@ function lineIn(time: tf.Tensor, now: tf.Tensor): Line | undefined {
   return {rate: close(slope, 1) ? 1 : slope, offset};
 }
 
-function movedBy({jumps, onsets, ends}: Breaks, {rate, offset}: Line): Breaks {
+function movedBy({jumps, onsets, ends, slack}: Breaks, {rate, offset}: Line): Breaks {
   const moved = (times: Float64Array): Float64Array => times.map(time => (time - offset) / rate).sort();
-  return {jumps: moved(jumps), onsets: moved(onsets), ends: moved(ends)};
+  return {jumps: moved(jumps), onsets: moved(onsets), ends: moved(ends), slack: slack / Math.abs(rate)};
 }
 
 /**

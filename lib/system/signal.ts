@@ -296,38 +296,35 @@ class Knots {
   }
 
   /** Samples that differ from the one before. */
-  readonly steps = once((): Breaks => ({
-    jumps: this.where(i => i > 0 && this.change(i - 1) > 0),
-    onsets: none,
-    ends: none,
-  }));
+  readonly steps = once(() => this.jumpsAt(this.where(i => i > 0 && this.change(i - 1) > 0)));
 
   /** Samples at which the slope changes. */
-  readonly corners = once((): Breaks => ({jumps: this.where(i => this.bends(i)), onsets: none, ends: none}));
+  readonly corners = once(() => this.jumpsAt(this.where(i => this.bends(i))));
 
   /** Breaks of rates that are continuous between the first and the last sample. */
-  readonly edges = once((): Breaks => ({
-    jumps: Float64Array.of(this.t[0], this.t[this.count - 1]),
-    onsets: none,
-    ends: none,
-  }));
+  readonly edges = once(() => this.jumpsAt(Float64Array.of(this.t[0], this.t[this.count - 1])));
 
   /**
    * Samples at which it begins to move after a rest, and those that follow them; at which it comes to rest, and those
    * before.
    */
   readonly onsets = once((): Breaks => {
-    const {values, count} = this;
+    const {values, count, slack} = this;
     const moves = (i: number): boolean => i >= 0 && i + 1 < count && this.change(i) > 0;
     const begins = (i: number): boolean => moves(i) && !moves(i - 1);
     const ends = (i: number): boolean => moves(i - 1) && !moves(i);
-    if (values === undefined) return {jumps: none, onsets: none, ends: none};
+    if (values === undefined) return this.jumpsAt(none);
     return {
       jumps: none,
       onsets: this.where(i => begins(i) || begins(i - 1)),
       ends: this.where(i => ends(i) || ends(i + 1)),
+      slack,
     };
   });
+
+  private jumpsAt(jumps: Float64Array): Breaks {
+    return {jumps, onsets: none, ends: none, slack: this.slack};
+  }
 
   private where(isOne: (sample: number) => boolean): Float64Array {
     return this.t.filter((_, i) => isOne(i));

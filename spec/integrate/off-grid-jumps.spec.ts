@@ -200,6 +200,15 @@ describe('an input that jumps within steps of a grid', () => {
     }
   });
 
+  it('may lie close to a time of the grid: the rounding of times in single precision, beside dense samples', () => {
+    const rate = ode(({y, t}) => tf.add(tf.mul(0, y), close.at(t)));
+    const close = signal([0, 1 + 5e-9, 1.001, 1.2 - 5e-9], [1, 5, -2, 3], 'hold');
+    const exact = 1 + 5 * 0.001 - 2 * 0.199 + 3 * 0.1;
+    for (const scheme of [rk4(), tsit5(), radauIIA5()])
+      for (const dt of [0.1, 0.05])
+        expect(last(simulate(rate, {y: 0}, {scheme, dt, t1: 1.3}).values('y'))).to.be.closeTo(exact, 1e-7);
+  });
+
   it("is stepped over with switches: 'ignore'", () => {
     const error = (dt: number): number => {
       const options = {scheme: rk4(), dt, t1: end, saveAt: 'end', switches: 'ignore', params: {k: 1.3}} as const;

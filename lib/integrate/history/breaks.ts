@@ -59,27 +59,26 @@ export function plannedBreaks(
   const isAdaptive = plan?.control.kind === 'adaptive';
   const end = isAdaptive ? (plan?.end ?? Infinity) : grid.time(grid.steps);
   const between = (times: (breaks: Breaks) => Float64Array): Float64Array =>
-    timesBetween(
-      [...breaks].map(one => toUserTimes(grid, times(one))),
-      grid.t0,
-      end,
-    );
-  const onGrid = (time: number): number | undefined => {
+    timesBetween([...breaks].map(times), grid.t0, end);
+  /** A time of the grid for one that steps take for it. */
+  const taken = (time: number, slack: number): number => {
     const n = isAdaptive ? undefined : gridStep(time, grid);
-    return n === undefined ? undefined : grid.time(n);
+    return n !== undefined && Math.abs(grid.time(n) - time) <= slack ? grid.time(n) : time;
   };
-  const found = between(one => one.jumps).map(time => onGrid(time) ?? time);
+  const found = between(({jumps, slack}) => toUserTimes(grid, jumps).map(time => taken(time, slack)));
   // The start of a run is made where it is; one that goes on carries what was before it.
-  const jumps = timesBetween([found], grid.t0, end).filter(time => resumed || time > grid.t0);
+  const jumps = found.filter(time => resumed || time > grid.t0);
   if (!isAdaptive) {
-    const stops = locatesJumps ? jumps.filter(time => onGrid(time) === undefined) : none;
-    const restarts = carries ? jumps.filter(time => locatesJumps || onGrid(time) !== undefined) : none;
+    const isOnGrid = (time: number): boolean => grid.time(gridStep(time, grid) ?? NaN) === time;
+    const stops = locatesJumps ? jumps.filter(time => !isOnGrid(time)) : none;
+    const restarts = carries ? jumps.filter(time => locatesJumps || isOnGrid(time)) : none;
     const jump = plan?.events.length ?? 0;
     const areWatched = jump > 0 || switches !== undefined;
     if (stops.length === 0 && restarts.length === 0 && (!areWatched || jumps.length === 0)) return undefined;
     return {stops, restarts, jump, jumps};
   }
-  const stops = timesBetween([jumps, between(one => (grid.backwards === true ? one.ends : one.onsets))], grid.t0, end);
+  const onsets = between(one => toUserTimes(grid, grid.backwards === true ? one.ends : one.onsets));
+  const stops = timesBetween([jumps, onsets], grid.t0, end);
   if (stops.length === 0) return undefined;
   return {stops, restarts: carries ? jumps : none, jump: plan.events.length, jumps};
 }
