@@ -39,7 +39,7 @@ export function assembledJacobian(tangent: Node, direction: Node, limits: Limits
   for (const {node, rows} of sums) {
     const elements = sparseTerms(node.operands[0], direction, limits);
     if (elements === undefined) return undefined;
-    blocks.push(...contributions(node, rows, elements));
+    if (elements.length > 0) blocks.push(contributions(node, rows, elements));
     terms = Math.max(terms, elements.length);
   }
   return {...gatherUp(blocks, tangent.size, direction.size), terms};
@@ -86,19 +86,24 @@ function rowsOf(node: Node<'scatter'>, tangent: Node): Rows | undefined {
   return {ofSum, scale: coefficient};
 }
 
-/** The blocks of all elements, computed column by column. */
-function contributions(node: Node<'scatter'>, {ofSum, scale}: Rows, elements: readonly Term[]): Block[] {
-  const rows = node.attributes.table.map(to => (to < 0 ? -1 : ofSum[to]));
-  const size = rows.length;
-  const factor = scale === undefined || uniformValue(scale) === 1 ? undefined : gather(scale, rows, [size]);
-  return elements.map(({coefficient, table}) => {
-    const flat = reshape(coefficient, [size]);
-    return {
-      rows: rows.map((row, i) => (table[i] < 0 ? -1 : row)),
-      columns: table,
-      values: factor === undefined ? flat : mul(factor, flat),
-    };
+/** The blocks of all elements, one after another, so that sums do not depend on how many are computed at once. */
+function contributions(node: Node<'scatter'>, {ofSum, scale}: Rows, elements: readonly Term[]): Block {
+  const sums = node.attributes.table.map(to => (to < 0 ? -1 : ofSum[to]));
+  const [size, width] = [sums.length, elements.length];
+  const factor = scale === undefined || uniformValue(scale) === 1 ? undefined : gather(scale, sums, [size]);
+  const rows = new Int32Array(size * width);
+  const columns = new Int32Array(size * width);
+  elements.forEach(({table}, k) => {
+    for (let i = 0; i < size; i++) {
+      rows[i * width + k] = table[i] < 0 ? -1 : sums[i];
+      columns[i * width + k] = table[i];
+    }
   });
+  const values = elements.map(({coefficient}) => {
+    const flat = reshape(coefficient, [size]);
+    return reshape(factor === undefined ? flat : mul(factor, flat), [size, 1]);
+  });
+  return {rows, columns, values: concat(values, 1)};
 }
 
 /** The pattern of the sum of all blocks, and its values. */
@@ -134,7 +139,7 @@ function gatherUp(blocks: readonly Block[], rows: number, columns: number): Omit
   }, 0);
   const values = scatter(
     concat(
-      blocks.map(block => block.values),
+      blocks.map(({values}) => reshape(values, [values.size])),
       0,
     ),
     all,

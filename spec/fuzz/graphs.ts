@@ -97,11 +97,15 @@ function difference(
   }
 }
 
+/** Tiles of two rows wherever there can be any. */
+const smallTiles = {leastSaved: 1, tileBytes: 1, fewestRows: 2, mostRows: 4, shortestAxis: 2};
+
 function differenceOf(given: Program, seed: number): string | undefined {
   const programs = derivatives(given, seed % 2 === 1);
   const expected = interpreter.compile(programs);
   const uses: Partial<MemoryUse>[] = [
     {poisoned: true},
+    {tiles: smallTiles},
     ...(seed % 8 === 0 ? [{}, {inPlace: false, poisoned: true}] : []),
   ];
   for (const use of uses) {

@@ -7,7 +7,9 @@ import type {Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
 import type {Format} from './format.js';
 import {double} from './format.js';
-import type {KernelStep, LoweredProgram} from './lower.js';
+import type {LoweredProgram} from './lower.js';
+import type {KernelStep} from './steps.js';
+import {plainSteps} from './steps.js';
 import {kinds} from './storage.js';
 
 export class Held {
@@ -21,7 +23,7 @@ export class Held {
     readonly format: Format,
   ) {
     if (format === double) return;
-    const {steps} = lowered;
+    const steps = plainSteps(lowered.steps);
     const kernels = steps.filter((step): step is KernelStep => step.kind === 'kernel');
     const products = kernels.filter(({node}) => node.op === 'matMul');
     for (const step of kernels) if (step.node.op !== 'matMul') valuesOf(step).forEach(node => this.doubles.add(node));

@@ -12,7 +12,7 @@ import {binaryForms, unaryForms} from './functions.js';
 import {visitExpressions} from './fuse.js';
 import type {HostKernel} from './host.js';
 import {hostOps, withoutGraph} from './host.js';
-import type {KernelStep, LoweredProgram} from './lower.js';
+import type {LoweredProgram} from './lower.js';
 import type {ModuleSurroundings} from './program.js';
 import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
@@ -20,6 +20,8 @@ import {Formula} from './formula.js';
 import {emitVectorFunction, fallbacks, inDouble, isVectorFunction} from './transcendental.js';
 import {inSingle} from './transcendental-single.js';
 import type {MemoryUse} from './memory.js';
+import type {KernelStep} from './steps.js';
+import {plainSteps} from './steps.js';
 import {isBlocked} from '../../graph/primitives/contraction.js';
 import {emitProduct, productKey} from './contraction.js';
 import type {Product} from './contraction-block.js';
@@ -176,7 +178,7 @@ class Linker implements ModuleSurroundings {
       if (fallback !== undefined) declare(fallback, ['f64']);
     };
     for (const {steps} of this.programs.values()) {
-      for (const step of steps) {
+      for (const step of plainSteps(steps)) {
         if (step.kind === 'kernel') {
           this.declareProducts(step.node);
           const slot = this.hostImports.size;

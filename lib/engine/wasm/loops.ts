@@ -48,18 +48,27 @@ export interface LoopSurroundings extends Surroundings {
   zero(body: Body, address: number, of: Node): void;
 }
 
-/** @param overwrites the loop writes where it reads: at a point, everything is computed before anything is stored */
+/** Pointers that move on with the tiles of a run, by the bytes from one tile to the next. */
+export interface TilePointers {
+  pointer(bytes: number): Local;
+}
+
+/**
+ * @param tiles of a loop whose first axis is that of a run of tiles, which has its loop around this one
+ * @param overwrites the loop writes where it reads: at a point, everything is computed before anything is stored
+ */
 export function emitNest(
   body: Body,
   {nest, built}: {readonly nest: Nest; readonly built: BuiltPiece},
   overwrites: boolean,
   around: LoopSurroundings,
+  tiles?: TilePointers,
 ): void {
   for (const {node, clear} of nest.roots) {
     const place = around.place(node);
     if (clear && 'address' in place) around.zero(body, place.address, node);
   }
-  new NestEmitter(body, nest, built, overwrites, around).emit();
+  new NestEmitter(body, nest, built, overwrites, around).emit(tiles);
 }
 
 function isReduction(root: Root): boolean {
@@ -125,8 +134,14 @@ class NestEmitter {
     this.at.pointers = {address: (access, base, bytes) => this.address(access, base, bytes)};
   }
 
-  emit(): void {
-    this.level(0, this.built.pieces, false);
+  /** @param tiles where the first axis is that of a run of tiles: its pointers, in the loop around */
+  emit(tiles?: TilePointers): void {
+    if (tiles !== undefined) {
+      for (const bytes of tileSteps(this.built.pieces, node => this.around.formatOf(node).bytes))
+        this.pointers.set(String(bytes), {local: tiles.pointer(bytes), bias: 0});
+      this.moving = 1;
+    }
+    this.level(tiles === undefined ? 0 : 1, this.built.pieces, false);
   }
 
   // ---------------------------------------------------------------- loops
@@ -245,7 +260,7 @@ class NestEmitter {
       this.pointers.set(key, {local, bias: bias + (parent?.bias ?? 0)});
     };
     const bytesOf = (node: Node): number => this.around.formatOf(node).bytes;
-    for (const piece of pieces) for (const {access, bytes} of accessesOf(piece, bytesOf)) want(access, bytes);
+    for (const {access, bytes} of accessesOf(pieces, bytesOf)) want(access, bytes);
     return [...made.values()];
   }
 
@@ -557,8 +572,17 @@ function addTo(body: Body, address: Local, number: Local, format: Format): void 
   storeNumber(body, format, 0);
 }
 
-/** Every address a piece uses, with the bytes of an element. */
-function accessesOf(piece: ProgramPiece, bytesOf: (node: Node) => number): {access: Access; bytes: number}[] {
+/** The bytes by which accesses move on from tile to tile. */
+export function tileSteps(pieces: readonly ProgramPiece[], bytesOf: (node: Node) => number): Set<number> {
+  const steps = accessesOf(pieces, bytesOf).map(({access, bytes}) => access.coefficients[0] * bytes);
+  return new Set(steps.filter(step => step !== 0));
+}
+
+/** Every address that pieces use, with the bytes of an element. */
+function accessesOf(
+  pieces: readonly ProgramPiece[],
+  bytesOf: (node: Node) => number,
+): {access: Access; bytes: number}[] {
   const list: {access: Access; bytes: number}[] = [];
   const seen = new Set<Expression>();
   const visit = (e: Expression): void => {
@@ -568,7 +592,7 @@ function accessesOf(piece: ProgramPiece, bytesOf: (node: Node) => number): {acce
     if (e.kind === 'lookup') list.push({access: e.entry, bytes: 4});
     children(e).forEach(visit);
   };
-  for (const {root, value, target, entry, position} of piece.assignments) {
+  for (const {root, value, target, entry, position} of pieces.flatMap(({assignments}) => assignments)) {
     visit(value);
     if (position !== undefined) visit(position);
     list.push({access: target, bytes: bytesOf(root.node)});

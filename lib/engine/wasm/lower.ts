@@ -7,23 +7,14 @@ import {topological} from '../../graph/node.js';
 import type {Loop} from './fuse.js';
 import {join, loopOf, mayJoin, visitExpressions, withoutUnread} from './fuse.js';
 import {nestsOf} from './nest.js';
-import type {LoopOperand} from './operands.js';
 import {buildPieces} from './pieces.js';
 import {preciseValues, readElsewhere} from './precise.js';
 import type {Storage} from './storage.js';
 import {kinds, storageChoice} from './storage.js';
+import type {PlainStep, Step} from './steps.js';
+import {tiled, worthTiles} from './tiles.js';
 import {bare} from './view.js';
 import {Views} from './view-cache.js';
-
-export interface KernelStep {
-  readonly kind: 'kernel';
-  readonly node: Node;
-  readonly operands: readonly LoopOperand[];
-  readonly writes: ReadonlySet<Node>;
-  readonly reads: ReadonlySet<Node>;
-}
-
-export type Step = Loop | KernelStep;
 
 export interface LoweredProgram {
   readonly graph: Graph;
@@ -34,8 +25,11 @@ export interface LoweredProgram {
   readonly addressed: ReadonlySet<Node>;
 }
 
-/** @param isSingle of a program in single precision */
-export function lower(graph: Graph, isSingle = false): LoweredProgram {
+/**
+ * @param isSingle of a program in single precision
+ * @param limits what is worth tiles
+ */
+export function lower(graph: Graph, isSingle = false, limits = worthTiles): LoweredProgram {
   const views = new Views();
   const outputs = graph.outputs.map(output => output.node);
   const precise = isSingle ? preciseValues(outputs) : new Set<Node>();
@@ -47,7 +41,7 @@ export function lower(graph: Graph, isSingle = false): LoweredProgram {
     const store = nests.obstacles(storage);
     if (store.size === 0) {
       const steps = withoutUnneeded(new Steps(storage, views, nests).make(), outputs);
-      return {graph, steps, precise, addressed: addressedIn(steps)};
+      return {graph, steps: tiled(steps, new Set(outputs.map(bare)), limits), precise, addressed: addressedIn(steps)};
     }
     for (const node of store) {
       if (node === undefined || forced.has(node)) throw new Error('a program has a value that no loop can be made for');
@@ -118,7 +112,7 @@ class Nests {
 /** Steps in order; each new loop joins an earlier one where that is right and pays. */
 class Steps {
   /** Nothing stands where a loop went on to a later one. */
-  private readonly steps: (Step | undefined)[] = [];
+  private readonly steps: (PlainStep | undefined)[] = [];
   /** The step after which a value is there. */
   private readonly readyAt = new Map<Node, number>();
 
@@ -128,7 +122,7 @@ class Steps {
     private readonly nests: Nests,
   ) {}
 
-  make(): Step[] {
+  make(): PlainStep[] {
     const {storage, nests, steps} = this;
     for (const node of scalarsFirst(storage.stored)) {
       if (kinds[node.op] === 'kernel') {
@@ -166,7 +160,7 @@ class Steps {
     return steps.push(loop) - 1;
   }
 
-  private joined(earlier: Step | undefined, later: Loop): Loop | undefined {
+  private joined(earlier: PlainStep | undefined, later: Loop): Loop | undefined {
     if (earlier?.kind !== 'loop' || !mayJoin(earlier, later)) return undefined;
     return join(earlier, later, this.storage.isStored, this.views);
   }
@@ -186,7 +180,8 @@ class Steps {
       const [earlier, loop] = [steps[j], steps[i]];
       if (earlier?.kind !== 'loop' || loop?.kind !== 'loop' || !mayJoin(earlier, loop)) continue;
       const moved = earlier.nest.roots.map(({node}) => node);
-      const reads = (step: Step | undefined): boolean => step !== undefined && moved.some(node => step.reads.has(node));
+      const reads = (step: PlainStep | undefined): boolean =>
+        step !== undefined && moved.some(node => step.reads.has(node));
       if (steps.slice(j + 1, i).some(reads)) continue;
       // Other parts of a value may be written in between, which its readers wait for.
       if (earlier.nest.roots.some(root => root.source !== root.node)) continue;
@@ -214,7 +209,7 @@ function scalarsFirst(stored: readonly Node[]): readonly Node[] {
 }
 
 /** Values that only the loop that computes them uses are not written. */
-function withoutUnneeded(steps: readonly Step[], outputs: readonly Node[]): Step[] {
+function withoutUnneeded(steps: readonly PlainStep[], outputs: readonly Node[]): PlainStep[] {
   const needed = new Set<Node>(outputs.map(bare));
   for (const step of steps) for (const node of step.reads) needed.add(node);
   return steps
@@ -222,7 +217,7 @@ function withoutUnneeded(steps: readonly Step[], outputs: readonly Node[]): Step
     .filter(step => step.writes.size > 0);
 }
 
-function addressedIn(steps: readonly Step[]): Set<Node> {
+function addressedIn(steps: readonly PlainStep[]): Set<Node> {
   const addressed = new Set<Node>();
   for (const step of steps) {
     if (step.kind === 'kernel') {

@@ -8,7 +8,10 @@ import {double} from './format.js';
 import type {Loop} from './fuse.js';
 import {visitExpressions} from './fuse.js';
 import {Held} from './held.js';
-import type {LoweredProgram, Step} from './lower.js';
+import type {LoweredProgram} from './lower.js';
+import type {Step, TiledSteps} from './steps.js';
+import type {TileLimits} from './tiles.js';
+import {worthTiles} from './tiles.js';
 import {bare} from './view.js';
 
 /** Pairs of doubles are loaded fastest from addresses divisible by their size. */
@@ -83,9 +86,10 @@ export interface MemoryUse {
   readonly inPlace: boolean;
   /** The region and outputs are NaN when a program begins, and a block is NaN again after it was last read. */
   readonly poisoned: boolean;
+  readonly tiles: TileLimits;
 }
 
-export const ordinary: MemoryUse = {inPlace: true, poisoned: false};
+export const ordinary: MemoryUse = {inPlace: true, poisoned: false, tiles: worthTiles};
 
 export interface Placement {
   /** Offset in the shared region of each intermediate value that has an address there. */
@@ -104,10 +108,19 @@ export interface Placement {
 
 export function placeValues(
   lowered: LoweredProgram,
-  {inPlace}: MemoryUse = ordinary,
+  {inPlace}: Pick<MemoryUse, 'inPlace'> = ordinary,
   held = new Held(lowered, double),
 ): Placement {
   return new Placing(lowered, held, inPlace).place();
+}
+
+/** Steps, and what of the values that they write gets a place in a region. */
+interface Intermediates {
+  readonly steps: readonly Step[];
+  /** Place in the list of the last step that reads a value. */
+  readonly lastRead: ReadonlyMap<Node, number>;
+  readonly bytesOf: (node: Node) => number;
+  readonly isElsewhere: (node: Node) => boolean;
 }
 
 class Placing {
@@ -165,27 +178,56 @@ class Placing {
   }
 
   private placeIntermediates(): number {
-    const {steps} = this.lowered;
     const region = new Region();
+    this.placeIn(region, {
+      steps: this.lowered.steps,
+      lastRead: this.lastRead,
+      bytesOf: node => this.bytesOf(node),
+      isElsewhere: node => this.locals.has(node) || this.direct.has(node),
+    });
+    return region.size;
+  }
+
+  /** Blocks of a region for what steps leave, each from the step that writes it to the last that reads it. */
+  private placeIn(region: Region, {steps, lastRead, bytesOf, isElsewhere}: Intermediates): void {
     const dying: Set<Node>[] = steps.map(() => new Set());
     steps.forEach((step, i) => {
       for (const node of step.writes) {
-        if (this.locals.has(node) || this.direct.has(node) || this.offsets.has(node)) continue;
+        if (isElsewhere(node) || this.offsets.has(node)) continue;
         const overwritten = [...dying[i]].find(
-          value => this.bytesOf(value) === this.bytesOf(node) && this.mayOverwrite(step, node, value),
+          value => bytesOf(value) === bytesOf(node) && this.mayOverwrite(step, node, value),
         );
         if (overwritten !== undefined) {
           dying[i].delete(overwritten);
           this.overwriting.add(step);
         }
-        this.offsets.set(node, this.offsets.get(overwritten ?? node) ?? region.take(this.bytesOf(node)));
-        const last = Math.max(i, this.lastRead.get(node) ?? i);
+        this.offsets.set(node, this.offsets.get(overwritten ?? node) ?? region.take(bytesOf(node)));
+        const last = Math.max(i, lastRead.get(node) ?? i);
         if (last < steps.length) dying[last].add(node);
       }
-      for (const node of dying[i]) region.give(this.offsets.get(node) ?? 0, this.bytesOf(node));
+      if (step.kind === 'tiles') this.placeTile(region, step);
+      for (const node of dying[i]) region.give(this.offsets.get(node) ?? 0, bytesOf(node));
       this.dead.set(step, [...dying[i]]);
     });
-    return region.size;
+  }
+
+  /** The local values of tiles lie in one block, which is theirs while the tiles are run. */
+  private placeTile(region: Region, tiles: TiledSteps): void {
+    const {steps, local, rows, atOnce} = tiles;
+    const lastRead = new Map<Node, number>();
+    steps.forEach((step, i) => {
+      for (const node of step.reads) lastRead.set(node, i);
+    });
+    const inTile = new Region();
+    this.placeIn(inTile, {
+      steps,
+      lastRead,
+      bytesOf: node => (this.bytesOf(node) / rows) * atOnce,
+      isElsewhere: node => !local.has(node),
+    });
+    const begin = region.take(inTile.size);
+    for (const node of local) this.offsets.set(node, begin + (this.offsets.get(node) ?? 0));
+    region.give(begin, inTile.size);
   }
 
   private bytesOf(node: Node): number {

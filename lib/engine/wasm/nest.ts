@@ -8,7 +8,7 @@ import {full} from '../../graph/build.js';
 import type {Node} from '../../graph/node.js';
 import {isOp, stridesOf} from '../../graph/node.js';
 import {rowLength, shortestRow} from '../../graph/primitives/summation.js';
-import {concatRows, mergeAxes, placeStrides, tableView} from './view.js';
+import {bare, concatRows, mergeAxes, placeStrides, tableView} from './view.js';
 
 /** How a point's value enters the result. */
 export type Combine = 'store' | 'sum' | 'max' | 'min' | 'scatter' | 'scatterAt';
@@ -87,7 +87,7 @@ export function cut(nest: Nest, axis: number, at: number): void {
 export function nestsOf(node: Node): Nest[] {
   if (isOp(node, 'sum') || isOp(node, 'max') || isOp(node, 'min'))
     return [reductionNest(node, node.op, node.attributes.axes)];
-  if (isOp(node, 'scatter')) return [scatterNest(node)];
+  if (isOp(node, 'scatter')) return scatterNests(node);
   if (node.op === 'scatterAt') return [flatNest(node, node.operands[0], 'scatterAt')];
   if (isOp(node, 'place') && isSpread(node)) return [spreadNest(node)];
   // Parts are written one by one, each by a nest as simple as the part is.
@@ -151,12 +151,24 @@ function reductionNest(node: Node, combine: Combine, reduced: readonly number[])
   return nestOver(shape, {node, source, combine, sourceSteps, resultSteps}, inOrder);
 }
 
-function scatterNest(node: Node<'scatter'>): Nest {
+/** One nest, or one for each part of what is put together to be scattered: the parts are added in their order. */
+function scatterNests(node: Node<'scatter'>): Nest[] {
   const [source] = node.operands;
-  const view = tableView(node.attributes.table, source.shape);
+  const {table} = node.attributes;
+  const whole = bare(source);
+  if (!isOp(whole, 'concat') || concatRows(whole).outer > 1) return [scatterNest(node, source, table, true)];
+  const {begins} = concatRows(whole);
+  return whole.operands.map((operand, k) => {
+    const part = bare(operand);
+    return scatterNest(node, part, table.subarray(begins[k], begins[k] + part.size), k === 0);
+  });
+}
+
+function scatterNest(node: Node<'scatter'>, source: Node, table: Int32Array, clear: boolean): Nest {
+  const view = tableView(table, source.shape);
   const steps = {sourceSteps: stridesOf(view.shape), resultSteps: view.strides, resultOffset: view.offset};
-  const table = {tableSteps: view.tableStrides, table: view.table};
-  return nestOver(view.shape, {node, source, combine: 'scatter', clear: true, ...steps, ...table}, false);
+  const looked = {tableSteps: view.tableStrides, table: view.table};
+  return nestOver(view.shape, {node, source, combine: 'scatter', clear, ...steps, ...looked}, false);
 }
 
 function spreadNest(node: Node<'place'>): Nest {

@@ -10,15 +10,19 @@ import {double} from './format.js';
 import type {FunctionName} from './functions.js';
 import type {Held} from './held.js';
 import type {HostKernel, HostOp} from './host.js';
-import type {LoopSurroundings} from './loops.js';
-import {emitNest} from './loops.js';
-import type {KernelStep, LoweredProgram} from './lower.js';
+import {repeat} from './counting.js';
+import type {LoopSurroundings, TilePointers} from './loops.js';
+import {emitNest, tileSteps} from './loops.js';
+import type {LoweredProgram} from './lower.js';
+import type {KernelStep, PlainStep, TiledSteps} from './steps.js';
 import type {MemoryUse, Placement} from './memory.js';
 import type {LoopOperand} from './operands.js';
 import {bare} from './view.js';
 import type {ValueLocation} from './point.js';
 import {emitArgExtreme, emitCumsum, emitSearchSorted} from './scans.js';
 import type {KernelOp} from './storage.js';
+import type {TileRun} from './tiles.js';
+import {loopOfTile, productsOfTile, tileRuns} from './tiles.js';
 
 /** Writes the code of a kernel that works on whole arrays at these addresses. */
 type Write<O extends Op> = (
@@ -99,7 +103,8 @@ export class ProgramEmitter implements LoopSurroundings {
       this.converted.set(node, address);
     }
     for (const step of this.lowered.steps) {
-      if (step.kind === 'loop')
+      if (step.kind === 'tiles') this.tiles(step);
+      else if (step.kind === 'loop')
         emitNest(this.body, step, this.placement.overwriting.has(step), step.precise ? this.precise : this);
       else this.kernel(step);
       if (poisoned)
@@ -167,6 +172,84 @@ export class ProgramEmitter implements LoopSurroundings {
     };
   }
 
+  // ---------------------------------------------------------------- tiles
+
+  private tiles(tiles: TiledSteps): void {
+    for (const step of tiles.steps)
+      if (step.kind === 'loop')
+        for (const {node, clear} of step.nest.roots)
+          if (clear && !tiles.local.has(node)) this.zero(this.body, this.addressOf(node), node);
+    for (const run of tileRuns(tiles)) this.tileRun(tiles, run);
+  }
+
+  private tileRun(tiles: TiledSteps, run: TileRun): void {
+    const {body} = this;
+    const made = new Map<number, Local>();
+    const pointers: TilePointers = {
+      pointer(bytes) {
+        let local = made.get(bytes);
+        if (local === undefined) made.set(bytes, (local = body.local('i32')));
+        return local;
+      },
+    };
+    const codes = tiles.steps.map(step => this.inTile(step, tiles, run, pointers));
+    for (const local of made.values()) body.i32(0).set(local);
+    const moves = [...made].map(([bytes, local]) => ({local, bytes}));
+    repeat(body, run.tiles, moves, () => codes.forEach(emit => emit()));
+    for (const local of made.values()) body.release(local);
+  }
+
+  /** The code of a step for one tile; its pointers are asked for at once. */
+  private inTile(step: PlainStep, tiles: TiledSteps, run: TileRun, pointers: TilePointers): () => void {
+    if (step.kind === 'kernel') return this.productInTile(step, tiles, run, pointers);
+    const loop = loopOfTile(step, tiles, run);
+    const around = this.aroundTile(step.precise ? this.precise : this, tiles, run);
+    for (const bytes of tileSteps(loop.built.pieces, node => around.formatOf(node).bytes)) pointers.pointer(bytes);
+    return () => emitNest(this.body, loop, this.placement.overwriting.has(step), around, pointers);
+  }
+
+  /** Surroundings of loops in a tile: what is local is zeroed there, everything else before the first tile. */
+  private aroundTile(around: LoopSurroundings, {local, rows}: TiledSteps, run: TileRun): LoopSurroundings {
+    return {
+      format: around.format,
+      formatOf: of => around.formatOf(of),
+      place: of => around.place(of),
+      table: (table, bytes) => around.table(table, bytes),
+      call: fn => around.call(fn),
+      zero: (body, address, of) => {
+        if (local.has(of)) this.linker.emitZero(body, address, ((this.formatOf(of).bytes * of.size) / rows) * run.rows);
+      },
+    };
+  }
+
+  private productInTile(
+    {node, operands}: KernelStep,
+    tiles: TiledSteps,
+    run: TileRun,
+    pointers: TilePointers,
+  ): () => void {
+    if (!isOp(node, 'matMul')) throw new Error(`${node.op} does not run in tiles`);
+    const format = this.held.productFormat(node);
+    const product = this.productOf(node, operands);
+    const {batch, begin, step} = productsOfTile(node, tiles, run);
+    const result = {of: node, offset: 0, strides: [product.c.batch]};
+    const places = [operands[0], operands[1], result].map((operand, i) => {
+      const {address} = [product.a, product.b, product.c][i];
+      const bytes = format.bytes * step(operand);
+      return {
+        address: address + format.bytes * begin(operand),
+        pointer: bytes === 0 ? undefined : pointers.pointer(bytes),
+      };
+    });
+    return () => {
+      for (const {address, pointer} of places) {
+        this.body.i32(address);
+        if (pointer !== undefined) this.body.get(pointer).op('i32.add');
+      }
+      this.body.call(this.linker.product({...product, batch}, format));
+    };
+  }
+
   // ---------------------------------------------------------------- kernels
 
   private operandAddress({of, offset}: LoopOperand, format: Format): number {
@@ -179,7 +262,7 @@ export class ProgramEmitter implements LoopSurroundings {
     const arrays = {from: operands.map(operand => this.operandAddress(operand, double)), to: this.addressOf(node)};
     const write = (writers as {readonly [O in Op]?: Write<Op>})[node.op];
     // Each row takes the nodes of its own name, which the table guarantees and the type cannot say.
-    if (isOp(node, 'matMul')) this.product(node, operands, arrays.to);
+    if (isOp(node, 'matMul')) this.product(node, operands);
     else if (write !== undefined) write(this.body, node, arrays);
     else {
       const given = node.operands.map((operand, i) => ({address: arrays.from[i], size: operand.size}));
@@ -187,7 +270,21 @@ export class ProgramEmitter implements LoopSurroundings {
     }
   }
 
-  private product(node: Node<'matMul'>, [a, b]: readonly LoopOperand[], to: number): void {
+  private product(node: Node<'matMul'>, operands: readonly LoopOperand[]): void {
+    const format = this.held.productFormat(node);
+    const product = this.productOf(node, operands);
+    const {batch, m, k, n} = product;
+    if (k > 0 && isBlocked(node)) this.blockedProduct(product, format);
+    else if (batch * m * k * n < fewestProducts) emitProduct(this.body, product, format);
+    else
+      this.body
+        .i32(product.a.address)
+        .i32(product.b.address)
+        .i32(product.c.address)
+        .call(this.linker.product(product, format));
+  }
+
+  private productOf(node: Node<'matMul'>, [a, b]: readonly LoopOperand[]): Product<number> {
     const {transposeA, transposeB} = node.attributes;
     const [batch, m, n] = node.shape;
     const k = node.operands[0].shape[transposeA ? 1 : 2];
@@ -204,7 +301,7 @@ export class ProgramEmitter implements LoopSurroundings {
         column: transposed ? row : column,
       };
     };
-    const product = {
+    return {
       apart: sumsApart(node),
       batch,
       m,
@@ -212,16 +309,8 @@ export class ProgramEmitter implements LoopSurroundings {
       n,
       a: place(a, transposeA),
       b: place(b, transposeB),
-      c: {address: to, batch: m * n, row: n, column: 1},
+      c: {address: this.addressOf(node), batch: m * n, row: n, column: 1},
     };
-    if (k > 0 && isBlocked(node)) this.blockedProduct(product, format);
-    else if (batch * m * k * n < fewestProducts) emitProduct(this.body, product, format);
-    else
-      this.body
-        .i32(product.a.address)
-        .i32(product.b.address)
-        .i32(product.c.address)
-        .call(this.linker.product(product, format));
   }
 
   private blockedProduct({batch, m, k, n, a, b, c}: Product<number>, format: Format): void {

@@ -257,7 +257,7 @@ export function generate(
   }
   // Buffers of programs lie first, so that their addresses are known before anything is compiled (`roomFor`).
   const sizes = new Map([...bufferSizes(programs, options), ...bufferSizes(Object.fromEntries(parts))]);
-  const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph, format === single)]));
+  const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph, format === single, memory.tiles)]));
   return {...link(lowered, sizes, memory, format, threads, begin), beginnings};
 }
 

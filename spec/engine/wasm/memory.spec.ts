@@ -18,11 +18,11 @@ import {
 import type {Graph, Node} from '../../../lib/graph/node.js';
 import {replaceNodes} from '../../../lib/graph/simplify.js';
 import {link} from '../../../lib/engine/wasm/link.js';
-import type {Step} from '../../../lib/engine/wasm/lower.js';
+import type {Step} from '../../../lib/engine/wasm/steps.js';
 import type {Programs} from '../../../lib/engine/engine.js';
 import {interpreter} from '../../../lib/engine/interpreter.js';
 import {lower} from '../../../lib/engine/wasm/lower.js';
-import {Region, placeValues} from '../../../lib/engine/wasm/memory.js';
+import {Region, ordinary, placeValues} from '../../../lib/engine/wasm/memory.js';
 import {bare} from '../../../lib/engine/wasm/view.js';
 import {wasm} from '../../../lib/engine/wasm/wasm.js';
 import {agree, compare, execute} from './agreement.js';
@@ -183,7 +183,7 @@ describe('wasm engine: memory plan', () => {
           ['x', 9],
           ['y', 9],
         ]),
-        {inPlace: true, poisoned},
+        {...ordinary, poisoned},
       );
       const memory = new WebAssembly.Memory({initial: layout.pages, maximum: layout.pages});
       const math = Object.fromEntries(layout.calls.map(fn => [fn, Math.tanh]));
@@ -207,7 +207,7 @@ describe('wasm engine: memory plan', () => {
   it('never written in place, every value has room of its own while it is read', () => {
     const [z, d] = [input('z', [33]), input('d', [33])];
     const graph: Graph = {inputs: [z, d], outputs: [{name: 'z', node: sub(z, d)}]};
-    const {direct, overwriting} = placeValues(lower(graph), {inPlace: false, poisoned: false});
+    const {direct, overwriting} = placeValues(lower(graph), {inPlace: false});
     expect([direct.size, overwriting.size]).to.deep.equal([0, 0]);
   });
 });
