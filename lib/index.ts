@@ -20,6 +20,7 @@ export {
   gmres,
   lu,
   minres,
+  multigrid,
   sparseLdlt,
   sparseLu,
   supernodalLu,

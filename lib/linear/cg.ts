@@ -2,20 +2,12 @@
  * Conjugate gradients (Hestenes & Stiefel 1952) for symmetric positive definite matrices: two vectors
  * of memory beside the residual and one product a step. Curvature that is not positive is an error.
  */
-import {
-  dot,
-  krylovSolver,
-  norm,
-  throwIndefinite,
-  throwNotFinite,
-  type Cycle,
-  type KrylovMethod,
-  type KrylovOptions,
-  type KrylovSolver,
-} from './krylov.js';
+import {dot, krylovSolver, norm, type Cycle, type KrylovMethod, type KrylovOptions, type SolverOf} from './krylov.js';
+import {throwIndefinite, throwNotFinite} from './krylov-errors.js';
 
 /** Conjugate gradients, for symmetric positive definite matrices (Hestenes & Stiefel 1952). */
-export function cg(options: KrylovOptions = {}): KrylovSolver {
+export function cg<Options extends KrylovOptions = KrylovOptions>(options?: Options): SolverOf<Options>;
+export function cg(options: KrylovOptions = {}): SolverOf<KrylovOptions> {
   return krylovSolver('cg', n => new ConjugateGradients(n), options);
 }
 
@@ -42,7 +34,7 @@ class ConjugateGradients implements KrylovMethod {
     let inner = dot(residual, z);
     if (inner < 0) throwIndefinite(this.name, 'rᵀM⁻¹r is negative', {method: this.name, iterations: 0});
     let used = 0;
-    while (used < budget && norm(residual) > target && inner > 0) {
+    while (used < budget && inner > 0) {
       system.multiply(p, q);
       used++;
       const curvature = dot(p, q);
@@ -62,6 +54,7 @@ class ConjugateGradients implements KrylovMethod {
         correction[i] += step * p[i];
         residual[i] -= step * q[i];
       }
+      if (norm(residual) <= target) break;
       system.precondition(residual, z);
       const next = dot(residual, z);
       if (next < 0) throwIndefinite(this.name, 'rᵀM⁻¹r is negative', {method: this.name, iterations: used});

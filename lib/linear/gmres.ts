@@ -4,15 +4,7 @@
  * the system itself.
  */
 import {StiffgradError} from '../errors.js';
-import {
-  krylovSolver,
-  norm,
-  dot,
-  type Cycle,
-  type KrylovMethod,
-  type KrylovOptions,
-  type KrylovSolver,
-} from './krylov.js';
+import {krylovSolver, norm, dot, type Cycle, type KrylovMethod, type KrylovOptions, type SolverOf} from './krylov.js';
 import {positiveInteger} from '../checks.js';
 import {EPSILON} from './solver.js';
 
@@ -23,7 +15,8 @@ export interface GmresOptions extends KrylovOptions {
 }
 
 /** GMRES with restarts, for any matrix (Saad & Schultz 1986). */
-export function gmres(options: GmresOptions = {}): KrylovSolver {
+export function gmres<Options extends GmresOptions = GmresOptions>(options?: Options): SolverOf<Options>;
+export function gmres(options: GmresOptions = {}): SolverOf<GmresOptions> {
   return krylovSolver('gmres', n => new Gmres(n, Math.min(Math.max(1, n), options.restart ?? 30)), options, {
     restart: positiveInteger,
   });

@@ -18,6 +18,8 @@ export {cg} from './cg.js';
 export {gmres, type GmresOptions} from './gmres.js';
 export type {KrylovFactor, KrylovMethod, KrylovOptions, KrylovSolver, Preconditioner} from './krylov.js';
 export {dot} from './krylov.js';
+export type {MatrixPreconditioner} from './preconditioner.js';
+export {multigrid, type MultigridOptions} from './multigrid.js';
 export {minres} from './minres.js';
 export {constraintCoupling} from './coupling.js';
 export {analyze, wholeOf} from './extended.js';

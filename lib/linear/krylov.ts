@@ -9,7 +9,12 @@ import {OptionError, ShapeError, StiffgradError} from '../errors.js';
 import type {OptionSchema} from '../checks.js';
 import {any, positiveInteger, positive, refuseUnknownOptions} from '../checks.js';
 import {FactorAnalysis} from './analysis.js';
+import {BlockOperator} from './block-rows.js';
+import {throwIndefinite, throwNotFinite} from './krylov-errors.js';
+import {incompleteCholesky} from './incomplete-cholesky.js';
+import {multigrid} from './multigrid.js';
 import {CsrOperator, type Coupling, type Operator} from './operator.js';
+import {blockJacobi, type MatrixPreconditioner, type PreconditionerFactor} from './preconditioner.js';
 import {withRecipe} from './recipe.js';
 import type {Factor, LinearSolver} from './solver.js';
 
@@ -22,8 +27,27 @@ export type Preconditioner =
   | 'diagonal'
   /** [D −Gᵀ; G C] of a constrained step, D the diagonal of A: its multipliers' rows and columns as they are. */
   | 'constraint'
+  | MatrixPreconditionerName
+  | MatrixPreconditioner
   | ((r: Float64Array, z: Float64Array) => void)
   | Pick<Factor, 'solve' | 'solveTransposed'>;
+
+/**
+ * Preconditioners made from the assembled matrix: inverses of the nodes' diagonal blocks, IC(0), smoothed aggregation.
+ */
+export type MatrixPreconditionerName = 'block-jacobi' | 'incomplete-cholesky' | 'multigrid';
+
+const byName: Readonly<Record<MatrixPreconditionerName, () => MatrixPreconditioner>> = {
+  'block-jacobi': () => blockJacobi,
+  'incomplete-cholesky': () => incompleteCholesky,
+  multigrid,
+};
+
+/** The preconditioner that needs the matrix; undefined for the others. */
+function matrixPreconditioner(given: Preconditioner | undefined): MatrixPreconditioner | undefined {
+  if (typeof given === 'string') return (byName as Partial<Record<string, () => MatrixPreconditioner>>)[given]?.();
+  return typeof given === 'object' && 'analyzeBlocks' in given ? given : undefined;
+}
 
 /** Options of `cg` and `minres`. */
 export interface KrylovOptions {
@@ -71,7 +95,7 @@ export class PreconditionedSystem {
 
   constructor(
     readonly operator: Operator,
-    private readonly preconditioner: Preconditioner,
+    private readonly preconditioner: Exclude<Preconditioner, MatrixPreconditioner> | AssembledPreconditioner,
     private readonly sign: KrylovMethod['diagonal'],
     private readonly method: string,
   ) {
@@ -90,6 +114,7 @@ export class PreconditionedSystem {
 
   refresh(): void {
     this.coupling?.refresh();
+    if (this.preconditioner instanceof AssembledPreconditioner) this.preconditioner.refresh(this.sign === 'positive');
     const d = this.reciprocals;
     if (d === undefined) return;
     this.operator.diagonal?.(d);
@@ -119,6 +144,35 @@ export class PreconditionedSystem {
   }
 }
 
+/** A preconditioner made from the values of an assembled matrix. */
+class AssembledPreconditioner {
+  private readonly factor: PreconditionerFactor;
+
+  constructor(
+    private readonly matrix: BlockOperator,
+    make: () => PreconditionerFactor,
+  ) {
+    this.factor = make();
+  }
+
+  get size(): number {
+    return this.factor.size;
+  }
+
+  refresh(definite: boolean): void {
+    this.factor.refactor(this.matrix, definite);
+  }
+
+  solve(r: Float64Array, z: Float64Array): void {
+    this.factor.solve(r, z);
+  }
+
+  solveTransposed(r: Float64Array, z: Float64Array): void {
+    if (this.factor.solveTransposed === undefined) this.factor.solve(r, z);
+    else this.factor.solveTransposed(r, z);
+  }
+}
+
 /**
  * A true residual falls to a few ε‖A‖‖x‖ and no further: 64 ε‖b‖ leaves room for a condition of some
  * ten, and Newton's iteration, which asks in single precision, corrects what is left.
@@ -130,6 +184,7 @@ export class KrylovFactor implements Factor {
   readonly n: number;
   readonly kind: string;
   private readonly system: PreconditionedSystem;
+  private readonly assembled: AssembledPreconditioner | undefined;
   private readonly cycle: Cycle;
   private readonly right: Float64Array;
   private readonly solution: Float64Array;
@@ -142,22 +197,28 @@ export class KrylovFactor implements Factor {
   constructor(
     private readonly operator: Operator,
     private readonly method: KrylovMethod,
-    options: KrylovOptions,
+    options: Omit<KrylovOptions, 'preconditioner'> & {
+      readonly preconditioner?: Exclude<Preconditioner, MatrixPreconditioner> | AssembledPreconditioner;
+    },
+    kind = method.name,
   ) {
     const n = operator.n;
     this.n = n;
-    this.kind = method.name;
+    this.kind = kind;
     this.own = Math.max(options.tolerance ?? 1e-10, reach * (operator.epsilon ?? 0));
     this.tolerance = this.own;
     this.maxIterations = options.maxIterations ?? Math.max(100, 10 * n);
-    this.system = new PreconditionedSystem(operator, options.preconditioner ?? 'none', method.diagonal, method.name);
+    const {preconditioner = 'none'} = options;
+    this.assembled = preconditioner instanceof AssembledPreconditioner ? preconditioner : undefined;
+    this.system = new PreconditionedSystem(operator, preconditioner, method.diagonal, method.name);
     this.cycle = {system: this.system, residual: new Float64Array(n), correction: new Float64Array(n)};
     this.right = new Float64Array(n);
     this.solution = new Float64Array(n);
   }
 
   get size(): number {
-    return 4 * this.n + this.method.size + (this.operator instanceof CsrOperator ? this.operator.size : 0);
+    const {operator, assembled} = this;
+    return 4 * this.n + this.method.size + (isLoaded(operator) ? operator.size : 0) + (assembled?.size ?? 0);
   }
 
   get linearIterations(): number {
@@ -174,7 +235,7 @@ export class KrylovFactor implements Factor {
   }
 
   refactor(values: Float64Array): void {
-    if (!(this.operator instanceof CsrOperator)) {
+    if (!isLoaded(this.operator)) {
       throw new OptionError(
         'matrix-free',
         `${this.kind}: this operator holds its own values. Change them there and call refresh().`,
@@ -195,7 +256,8 @@ export class KrylovFactor implements Factor {
   }
 
   solveTransposed(b: Float64Array, x: Float64Array, count = 1): void {
-    this.solveAll(b, x, count, true);
+    // A transposed product of compressed rows takes longer, and a method for symmetric matrices needs none.
+    this.solveAll(b, x, count, !(this.assembled !== undefined && this.method.diagonal !== 'any'));
   }
 
   private solveAll(b: Float64Array, x: Float64Array, count: number, transposed: boolean): void {
@@ -270,45 +332,90 @@ export class KrylovFactor implements Factor {
   }
 }
 
+type LoadedOperator = CsrOperator | BlockOperator;
+
+const isLoaded = (operator: Operator): operator is LoadedOperator => 'load' in operator;
+
+/** A Krylov method with a preconditioner that needs the matrix has no way to work without it. */
+export type SolverOf<Options extends KrylovOptions> = Options extends {
+  readonly preconditioner: MatrixPreconditionerName | MatrixPreconditioner;
+}
+  ? LinearSolver
+  : KrylovSolver;
+
 /** A solver from a method; every factor gets a workspace of its own. */
-export function krylovSolver(
+export function krylovSolver<Options extends KrylovOptions>(
   name: string,
   method: (n: number) => KrylovMethod,
-  options: KrylovOptions,
+  options: Options,
   own: OptionSchema = {},
-): KrylovSolver {
+): SolverOf<Options> {
   refuseUnknownOptions(
     options,
     {tolerance: positive, maxIterations: positiveInteger, preconditioner: any, ...own},
     name,
     'bad-linear',
   );
-  const {preconditioner = 'none'} = options;
+  const {preconditioner = 'none', ...rest} = options;
+  const assembled = matrixPreconditioner(preconditioner);
+  if (assembled !== undefined)
+    return withRecipe(assembledSolver(name, method, rest, assembled), name, options) as SolverOf<Options>;
   if (typeof preconditioner === 'string' && !['none', 'diagonal', 'constraint'].includes(preconditioner)) {
     throw new OptionError(
       'bad-linear',
-      `${name}: preconditioner must be 'none', 'diagonal', 'constraint', a function or a factor, `
-        + `not '${String(preconditioner)}'.`,
+      `${name}: preconditioner must be 'none', 'diagonal', 'constraint', 'block-jacobi', 'incomplete-cholesky', `
+        + `'multigrid', a function or a factor, not '${String(preconditioner)}'.`,
     );
   }
-  return withRecipe(
+  const free = options as typeof rest & {readonly preconditioner?: Exclude<Preconditioner, MatrixPreconditioner>};
+  return withRecipe<KrylovSolver>(
     {
       name,
       bind(operator) {
-        const factor = new KrylovFactor(operator, method(operator.n), options);
+        const factor = new KrylovFactor(operator, method(operator.n), free);
         factor.refresh();
         return factor;
       },
       analyze(pattern) {
         // There is no factorization: the work is that of one product with A.
         const counts = {n: pattern.n, nonzeros: pattern.columns.length, work: 2 * pattern.columns.length};
-        const createFactor = (): KrylovFactor => new KrylovFactor(new CsrOperator(pattern), method(pattern.n), options);
+        const createFactor = (): KrylovFactor => new KrylovFactor(new CsrOperator(pattern), method(pattern.n), free);
         return new FactorAnalysis({kind: name, ...counts, createFactor});
       },
     },
     name,
     options,
   );
+}
+
+/** A Krylov method on compressed rows. */
+function assembledSolver(
+  name: string,
+  method: (n: number) => KrylovMethod,
+  options: Omit<KrylovOptions, 'preconditioner'>,
+  preconditioner: MatrixPreconditioner,
+): LinearSolver {
+  if (preconditioner.isSymmetric && name === 'gmres')
+    throw new OptionError(
+      'bad-linear',
+      `${name}: preconditioner '${preconditioner.name}' is for symmetric matrices. Use cg() or minres().`,
+      {},
+    );
+  const kind = `${name}, ${preconditioner.name}`;
+  return {
+    name: kind,
+    analyze(pattern) {
+      const counts = {n: pattern.n, nonzeros: pattern.columns.length, work: 2 * pattern.columns.length};
+      const blocks = preconditioner.blocks(pattern);
+      const make = preconditioner.analyzeBlocks(blocks);
+      const createFactor = (): KrylovFactor => {
+        const matrix = new BlockOperator(pattern, blocks);
+        const assembled = new AssembledPreconditioner(matrix, make);
+        return new KrylovFactor(matrix, method(pattern.n), {...options, preconditioner: assembled}, kind);
+      };
+      return new FactorAnalysis({kind, ...counts, createFactor});
+    },
+  };
 }
 
 export function dot(x: Float64Array, y: Float64Array): number {
@@ -319,23 +426,4 @@ export function dot(x: Float64Array, y: Float64Array): number {
 
 export function norm(x: Float64Array): number {
   return Math.sqrt(dot(x, x));
-}
-
-export function throwIndefinite(method: string, what: string, data: Record<string, unknown>): never {
-  throw new StiffgradError(
-    'not-positive-definite',
-    `${method}: the matrix or its preconditioner is not positive definite: ${what}. `
-      + 'Use minres() for symmetric matrices, gmres() for others.',
-    data,
-  );
-}
-
-/** An operator cannot be looked at entry by entry: it shows in what is computed with it. */
-export function throwNotFinite(method: string, what: string, data: Record<string, unknown>): never {
-  throw new StiffgradError(
-    'not-finite',
-    `${method}: the matrix or its preconditioner is not finite: ${what}. `
-      + 'Check the state at which it was computed, and divisions, roots and logarithms in the forces.',
-    data,
-  );
 }

@@ -4,19 +4,12 @@
  * symmetric positive definite; the residual is then smallest in its norm. The recurrence follows the
  * preconditioned form of Elman, Silvester & Wathen (2014), algorithm 4.1.
  */
-import {
-  dot,
-  krylovSolver,
-  norm,
-  throwIndefinite,
-  type Cycle,
-  type KrylovMethod,
-  type KrylovOptions,
-  type KrylovSolver,
-} from './krylov.js';
+import {dot, krylovSolver, norm, type Cycle, type KrylovMethod, type KrylovOptions, type SolverOf} from './krylov.js';
+import {throwIndefinite} from './krylov-errors.js';
 
 /** MINRES, for symmetric matrices that may be indefinite (Paige & Saunders 1975). */
-export function minres(options: KrylovOptions = {}): KrylovSolver {
+export function minres<Options extends KrylovOptions = KrylovOptions>(options?: Options): SolverOf<Options>;
+export function minres(options: KrylovOptions = {}): SolverOf<KrylovOptions> {
   return krylovSolver('minres', n => new Minres(n), options);
 }
 
