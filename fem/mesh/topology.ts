@@ -15,6 +15,7 @@ export const pointAt = ({points, dimension}: CellComplex, node: number): number[
   Array.from(points.subarray(node * dimension, (node + 1) * dimension));
 
 /**
+ * Nodes by a condition on their coordinates.
  * @param where gets a node's coordinates, and its number
  * @returns the numbers of the nodes for which `where` is true, increasing
  * @throws OptionError where `where` is no function
