@@ -290,10 +290,12 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     // Without a gradient to come, little is kept of the way.
     if (this.keeping === undefined && this.count > maxUnusedHistory) this.history.clear();
     if (this.status !== 'completed') return false;
-    if (this.count === 0 && this.stepCount === 0 && this.restarts.has(t)) this.restart();
-    if (this.count === 0 && this.stepCount === 0 && integrator.bordersAtStart.sliding.length > 0) {
-      this.eventHandler.begin(integrator.bordersAtStart.sliding);
-      return true;
+    if (this.count === 0 && this.stepCount === 0) {
+      if (integrator.startsInOtherModes || this.restarts.has(t)) this.restart(integrator.modes?.values.slice());
+      if (integrator.bordersAtStart.sliding.length > 0) {
+        this.eventHandler.begin(integrator.bordersAtStart.sliding);
+        return true;
+      }
     }
     if (controller.done(t)) {
       this.finishRun();
@@ -406,26 +408,25 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
 
   /** An input jumps here, and a border that the motion slides along may be elsewhere. */
   private letGo(): boolean {
-    const {integrator, history, t, plan} = this;
-    const before = integrator.state.slice();
-    if (integrator.modes?.letGo(t) !== true) return false;
-    this.eventTime = history.eventTimes.length;
-    history.eventTimes.push(plan.events.length);
-    history.grazingThresholds.push(0);
-    this.jump(plan.events.length, before, false, integrator.modes.values.slice());
+    const {modes, state} = this.integrator;
+    const before = state.slice();
+    if (modes?.letGo(this.t) !== true) return false;
+    this.restart(modes.values.slice(), before);
     this.eventHandler.modesChanged();
-    this.eventTime = undefined;
-    this.controller.restart();
     return true;
   }
 
-  /** An input jumps here: what the scheme carries is made anew from the state that there is. */
-  private restart(): void {
-    const {history, breaks} = this;
+  /**
+   * An input jumps here, or other modes begin: what the scheme carries is made anew from the state that there is.
+   * @param modes after it; default: those that fit the state
+   */
+  private restart(modes?: Float64Array, before = this.integrator.state.slice()): void {
+    const {history, breaks, plan} = this;
+    const event = breaks?.jump ?? plan.events.length;
     this.eventTime = history.eventTimes.length;
-    history.eventTimes.push(breaks?.jump ?? 0);
+    history.eventTimes.push(event);
     history.grazingThresholds.push(0);
-    this.jump(breaks?.jump ?? 0, this.integrator.state.slice(), false);
+    this.jump(event, before, false, modes);
     // Its time is a constant.
     this.eventTime = undefined;
     this.controller.restart();

@@ -93,6 +93,8 @@ export class Integrator implements DenseOutput<CompletedStep> {
   readonly switchTimes: SwitchTimes | undefined;
   /** Borders of switches that the run starts on. */
   bordersAtStart: BordersAtStart = {sliding: [], released: [], left: [], eitherWay: []};
+  /** The run goes on from a saved state whose modes are not those of the sides that it is on. */
+  readonly startsInOtherModes: boolean = false;
 
   /** @param repeatable no step depends on those before it but through the state */
   constructor(
@@ -115,6 +117,10 @@ export class Integrator implements DenseOutput<CompletedStep> {
     const held = this.modesOf(this.state);
     this.modes = held?.modes;
     this.switchTimes = held?.times;
+    if (prepared.resumed === true && this.modes !== undefined) {
+      this.bordersAtStart = this.modes.start(prepared.t0, true);
+      this.startsInOtherModes = this.state.some((value, i) => value !== given[i]);
+    }
   }
 
   /** The user's blocks at the start, and the modes of switches that belong to them. */

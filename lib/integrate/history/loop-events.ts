@@ -108,16 +108,19 @@ export class LoopEvents {
   /** Borders that could not be crossed when sides were last looked at; their own are not kept. */
   private readonly inactive = new Set<number>();
 
-  /** Where a run stands that goes on from another's end; it may have fewer events than that one. */
+  /**
+   * Where a run stands that goes on from another's end; it may have fewer events than that one. Borders of switches
+   * follow a run's own events, and have other numbers in another run: their modes say which side they are on.
+   */
   goOn({settled, jumped}: Pick<ResumeState, 'settled' | 'jumped'>): void {
     const known = (events: readonly number[] = []): Set<number> =>
-      new Set(events.filter(event => event < this.events.length));
+      new Set(events.filter(event => event < this.events.length && !this.isSwitch(event)));
     this.settled = known(settled);
     this.jumped = known(jumped);
   }
 
   get standing(): Pick<ResumeState, 'settled' | 'jumped'> {
-    return {settled: this.atZero, jumped: [...this.jumped]};
+    return {settled: this.atZero.filter(event => !this.isSwitch(event)), jumped: [...this.jumped]};
   }
 
   /** Events that count as zero for a run that goes on from here: those that have, and those that have just crossed. */

@@ -118,16 +118,23 @@ export class Modes {
    * @returns whether there are any
    */
   letGo(t: number): boolean {
-    const {values, reader, switches, first} = this;
-    const {e, rates} = reader.events(reader.state, t);
-    const left = switches.filter(
-      ({mode, change}, i) =>
-        change === 'side'
-        && values[mode] === slidingMode
-        && Math.abs(e[first + i]) > jumpRounding * (1 + Math.abs(rates[first + i])),
-    );
-    for (const {mode} of left) values[mode] = e[first + switches.findIndex(one => one.mode === mode)] > 0 ? 1 : 0;
+    const {e, rates} = this.reader.events(this.reader.state, t);
+    const left = this.letGoWhere(i => this.isElsewhere(i, e, rates));
     this.settle(t, new Set());
+    return left;
+  }
+
+  /** Whether border i, that of a comparison, is not where the state is. */
+  private isElsewhere(i: number, e: Float64Array, rates: Float64Array): boolean {
+    const event = this.first + i;
+    return this.switches[i].change === 'side' && Math.abs(e[event]) > jumpRounding * (1 + Math.abs(rates[event]));
+  }
+
+  /** Sets modes 0 of borders along which the motion slides no more. @returns whether there are any */
+  private letGoWhere(hasLeft: (i: number) => boolean): boolean {
+    const {values, switches} = this;
+    const left = switches.filter(({mode}, i) => values[mode] === slidingMode && hasLeft(i));
+    for (const {mode} of left) values[mode] = 0;
     return left.length > 0;
   }
 
@@ -168,22 +175,27 @@ export class Modes {
   /**
    * The modes of a start: by the borders, and at a border by where the motion goes. A motion that will slide along one
    * has the mode above it.
+   * @param goesOn with the modes that there are, where they are those of a side of the border
    */
-  start(t: number): BordersAtStart {
+  start(t: number, goesOn = false): BordersAtStart {
     const {values, reader, switches, first} = this;
-    values.fill(0);
-    this.settle(t, new Set());
+    const isAtBorder = (i: number): boolean => {
+      const {e, rates} = reader.events(reader.state, t);
+      return Math.abs(e[first + i]) <= startRounding * Math.abs(rates[first + i]) * Math.max(1, Math.abs(t));
+    };
+    const begins = reader.events(reader.state, t);
+    this.letGoWhere(i => this.isBeyond(first + i, begins.e[first + i]) || this.isElsewhere(i, begins.e, begins.rates));
+    values.forEach((mode, i) => {
+      if (!goesOn || mode === releasedMode) values[i] = 0;
+    });
+    this.settle(t, new Set(goesOn ? switches.flatMap(({mode}, i) => (isAtBorder(i) ? [mode] : [])) : []));
     const found: {[name in keyof BordersAtStart]: number[]} = {sliding: [], released: [], left: [], eitherWay: []};
     const kept = new Set<number>();
     const {e} = reader.events(reader.state, t);
     switches.forEach(({mode, change}, i) => {
-      if (change.startsWith('leaves')) return;
+      if (change.startsWith('leaves') || isFree(values[mode])) return;
       const event = first + i;
-      const atBorder = (): boolean => {
-        const {e: now, rates} = reader.events(reader.state, t);
-        return Math.abs(now[event]) <= startRounding * Math.abs(rates[event]) * Math.max(1, Math.abs(t));
-      };
-      if (!Number.isFinite(e[event]) || kept.has(mode) || !atBorder()) return;
+      if (!Number.isFinite(e[event]) || kept.has(mode) || !isAtBorder(i)) return;
       const below = change === 'side' ? 0 : values[mode] - (change === 'falls' ? 1 : 0);
       const rateIn = (value: number): number => {
         values[mode] = value;
