@@ -116,7 +116,7 @@ export class StepHistory {
   readonly endsAtEvent = new Map<number, number>();
   /** Transitions that are jumps → moment. */
   readonly jumps = new Map<number, number>();
-  /** The modes of switches after each jump of a run that has any. */
+  /** The modes of switches after a jump, or, where they alone change, that a step begins with. */
   readonly modes = new Map<number, Float64Array>();
   /** The event of each event time: its function is zero then. */
   readonly eventTimes: number[] = [];

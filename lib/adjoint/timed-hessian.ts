@@ -9,6 +9,7 @@
  *
  * the right-hand sides without what μ and μ̇ add. Derivatives of s and z_h are not needed.
  */
+import {modeBlock} from '../graph/switches.js';
 import {dot} from '../linear/index.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startContext} from '../step/context.js';
@@ -28,7 +29,7 @@ import type {
 } from './hessian.js';
 import {addBeginning, addPair, SecondOrderPull, setPair, zeroPair} from './hessian.js';
 import type {Restart, StepHistory} from './step-history.js';
-import {crossingRate, EventEnds, historyAdjoint, historyForward} from './timed-pull.js';
+import {crossingRate, EventEnds, historyAdjoint, historyForward, setStepEnd} from './timed-pull.js';
 import type {TimedPush} from './timed-push.js';
 import {stepBuffers} from './record.js';
 
@@ -85,8 +86,13 @@ export class TimedSecondOrder implements SecondOrderTransitions {
 
   pull(step: SecondOrderStep, x: SecondOrderCotangent, within: readonly InteriorPair[]): void {
     const jump = this.history.jumps.get(step.n);
-    if (jump === undefined) this.pullStep(step, x, within);
-    else this.pullJump(step, jump, x);
+    if (jump !== undefined) {
+      this.pullJump(step, jump, x);
+      return;
+    }
+    const next = step.next.slice();
+    setStepEnd(next, step.next, step.record, step.from, this.context.traced.state.block(modeBlock));
+    this.pullStep({...step, next}, x, within);
   }
 
   finish(): ParameterPair | undefined {

@@ -11,7 +11,9 @@
  */
 import {EventError, GradientError} from '../errors.js';
 import {topological} from '../graph/node.js';
+import {modeBlock} from '../graph/switches.js';
 import {dot} from '../linear/index.js';
+import {rowHeaderSize} from '../step/block-layout.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {timedBuffers} from '../step/adaptive-block-layout.js';
 import {toUserTime, toUserTimes} from '../step/time-direction.js';
@@ -19,6 +21,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startContext} from '../step/context.js';
 import type {HistoryAdjointProgram, HistoryProgram} from '../step/history-programs.js';
 import {denseAndEventPrograms} from '../step/history-programs.js';
+import type {Block} from '../step/layout.js';
 import {namedFunctions} from '../step/step-functions.js';
 import {jumpOf, type TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
@@ -132,6 +135,14 @@ export function crossingRate(
   return rate;
 }
 
+/** Copies the state after row k of a record as the step itself leaves it: a switch may change its modes there. */
+export function setStepEnd(to: Float64Array, end: Float64Array, record: StepRecord, k: number, modes?: Block): void {
+  to.set(end);
+  if (modes === undefined) return;
+  const begin = rowHeaderSize + modes.offset;
+  to.set(record.rows(k, 1).subarray(begin, begin + modes.size), modes.offset);
+}
+
 /** How a step's end, and an event's function there, depend on the step's length. */
 export interface EndByLength extends ByLength {
   /** e_x at the end; the executable's own buffer. */
@@ -187,6 +198,7 @@ export class TimedPull implements TransitionPull {
   private pullWithin: PullDense | undefined;
   private ends: EventEnds | undefined;
   private readonly end: Float64Array;
+  private readonly modes: Block | undefined;
   private readonly eventCotangent?: Float64Array;
   private restarting: {readonly step: TimedStep; readonly cotangents: ParameterCotangents} | undefined;
 
@@ -202,6 +214,7 @@ export class TimedPull implements TransitionPull {
     this.cotangents = new ParameterCotangents(context, this.executable, context.compiled.canAccumulate, true);
     this.xCotangent = new Float64Array(context.traced.state.size);
     this.end = new Float64Array(context.traced.state.size);
+    this.modes = context.traced.state.block(modeBlock);
     this.happenedCotangents =
       eventTimes === undefined ? new Float64Array(history.occurred.length) : toUserTimes(context.traced, eventTimes);
     this.momentCotangents = new Float64Array(history.eventTimes.length);
@@ -218,7 +231,7 @@ export class TimedPull implements TransitionPull {
   }
 
   pull({n, record, from: k, end, saved, states}: Segment): void {
-    this.end.set(end);
+    setStepEnd(this.end, end, record, k, this.modes);
     const jump = this.history.jumps.get(n);
     if (jump === undefined) this.pullStep(record, k, n, interiorStates(saved, states, this.xCotangent.length));
     else this.pullJump(record, k, n, jump);

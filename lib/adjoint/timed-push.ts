@@ -6,13 +6,22 @@
  *
  * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative with respect to the step's length.
  */
+import {modeBlock} from '../graph/switches.js';
 import {toUserTimes} from '../step/time-direction.js';
 import type {StepContext} from '../step/context.js';
 import {jumpOf} from '../step/traced-step.js';
 import {loadParameters, startContext} from '../step/context.js';
 import type {StepHistory, InteriorEvent, Restart} from './step-history.js';
 import type {Inside, Sensitivities, TransitionPush} from './sweep-forward.js';
-import {crossingRate, EventEnds, eventAtStart, historyAdjoint, historyForward, prepareDense} from './timed-pull.js';
+import {
+  crossingRate,
+  EventEnds,
+  eventAtStart,
+  historyAdjoint,
+  historyForward,
+  prepareDense,
+  setStepEnd,
+} from './timed-pull.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {Directions} from './directions.js';
@@ -55,7 +64,7 @@ export class TimedPush implements TransitionPush {
     within: readonly Inside[],
     keep: (index: number, tangents: Float64Array) => void,
   ): Float64Array {
-    this.end.set(end);
+    setStepEnd(this.end, end, record, k, this.context.traced.state.block(modeBlock));
     const jump = this.history.jumps.get(n);
     return jump === undefined ? this.pushStep(record, k, n, dx, within, keep) : this.pushJump(record, k, n, jump, dx);
   }

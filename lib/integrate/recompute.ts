@@ -55,6 +55,7 @@ export function recomputeHistory(prepared: RunContext, history: StepHistory): Re
     restore: snapshot => state.set(snapshot),
     take(n, record) {
       poll?.();
+      integrator.beginAgain(history, n);
       if (record !== undefined) before.set(state);
       if (integrator.recompute(history, n) !== 'completed') throw new Error(failed);
       record?.append(history.t[n], history.h[n], before, stepper.z);

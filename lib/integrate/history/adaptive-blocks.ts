@@ -113,7 +113,7 @@ export class Judge {
   private propose({attempts, sequence}: Judged): boolean {
     const {control} = this;
     const proposal = attempts.propose(sequence.t);
-    if (typeof proposal === 'string') return false;
+    if (typeof proposal === 'string' || attempts.endsAtStop(proposal)) return false;
     control[controlIndex.h] = proposal.h;
     control[controlIndex.stop] = proposal.end;
     return true;

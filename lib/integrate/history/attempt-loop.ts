@@ -3,7 +3,7 @@
  * itself tries until an attempt is accepted (`next`); blocks of steps and lanes propose and reject one at a time.
  */
 import type {Counters, Failure, Status} from '../counters.js';
-import type {Proposal, RunController} from './step-size-controller.js';
+import {isReached, type Proposal, type RunController} from './step-size-controller.js';
 
 /** Why there is no further attempt: the end is reached, or it cannot be. */
 export type Ended = 'completed' | 'too-many-steps' | 'step-too-small';
@@ -38,6 +38,11 @@ export class AttemptLoop {
     private readonly controller: RunController,
     private readonly counters: Counters,
   ) {}
+
+  /** A step ends where something is known to happen. */
+  endsAtStop({end}: Proposal): boolean {
+    return isReached(this.controller.stop, end);
+  }
 
   /** The next step to try from time t, or why there is none. */
   propose(t: number): Proposal | Ended {

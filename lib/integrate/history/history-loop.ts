@@ -27,7 +27,7 @@ import {Integrator} from './integrator.js';
 import {LoopEvents, type EventfulLoop} from './loop-events.js';
 import {StepSequence, type StepEnd} from './step-sequence.js';
 import type {RunController} from './step-size-controller.js';
-import {AdaptiveController, GridController, minStep} from './step-size-controller.js';
+import {AdaptiveController, GridController, isReached, minStep} from './step-size-controller.js';
 import type {Plan} from './plan.js';
 import {evaluationsOfFirst, firstStep} from './first-step.js';
 import {rowHeaderSize} from '../../step/block-layout.js';
@@ -61,6 +61,7 @@ const plannedSwitch = ({change, name, course}: SwitchEvent): PlannedEvent => ({
   then: 'switch',
   name,
   moves: !change.startsWith('leaves') && (course.state || course.parameters),
+  isLine: course.line && !course.state,
 });
 
 export class HistoryLoop implements TimeLoop, EventfulLoop {
@@ -368,8 +369,11 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     if (this.gridBlocks === null) this.gridBlocks = GridBlocks.of(prepared, integrator.stepper, isKept);
     const {gridBlocks: blocks} = this;
     const kept = isKept ? (this.recorder?.batchFrom?.(count) ?? 0) : Infinity;
-    // The step that reaches a known crossing or a jump off the grid is cut there.
-    const most = Math.min(kept, Math.ceil((controller.stopAfter(t) - t) / this.dt) - 1);
+    // The step that reaches a known crossing or a jump off the grid is taken by itself.
+    const {grid} = prepared.options;
+    const stop = controller.stopAfter(t);
+    let most = Math.min(kept, grid.steps - n, Math.ceil((stop - t) / this.dt));
+    while (most > 0 && isReached(stop, grid.time(n + most))) most--;
     const ends = this.areSliding ? this.jumpTimes : restarts;
     const taken = blocks?.take(n, most, sequence.acceptedSteps, saver, ends) ?? 0;
     if (blocks === undefined || taken === 0) return false;
@@ -377,7 +381,6 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
     this.warnIfStretched({t: rows[0], h: rows[1]}, count);
     this.recordBlock(count, taken, rows, width);
     const endStates = blocks.endStates(taken);
-    const {grid} = prepared.options;
     const {size} = prepared.traced.state;
     // Of steps that nobody goes back along the last one is enough.
     const first = endStates === undefined ? taken - 1 : 0;
@@ -461,11 +464,15 @@ export class HistoryLoop implements TimeLoop, EventfulLoop {
    */
   jump(event: number, before: Float64Array, checked = true, modes?: Float64Array): void {
     const {history, integrator, t} = this;
-    const h = this.startLength;
-    integrator.jump(event, t, h, checked, modes);
+    const n = this.count;
     integrator.stepper.setLastStep(undefined);
     this.currentState = undefined;
-    const n = this.count;
+    if (modes !== undefined && integrator.startsAsGiven) {
+      history.modes.set(n, modes);
+      return;
+    }
+    const h = this.startLength;
+    integrator.jump(event, t, h, checked, modes);
     if (integrator.modes !== undefined) history.modes.set(n, integrator.modes.values.slice());
     history.jumps.set(n, this.eventTime as number);
     history.append(t, h);

@@ -5,6 +5,7 @@
 import type {StepHistory} from '../../adjoint/step-history.js';
 import {historyForward} from '../../adjoint/timed-pull.js';
 import type {StepRecord} from '../../adjoint/record.js';
+import {isOp, type Node} from '../../graph/node.js';
 import type {StepExecutable} from '../../step/buffers.js';
 import {loadParameters} from '../../step/context.js';
 import type {HistoryProgram} from '../../step/history-programs.js';
@@ -14,7 +15,7 @@ import type {Counters, Status} from '../counters.js';
 import {Stepper} from '../stepper.js';
 import {Modes, type BordersAtStart, type ModeReader} from './modes.js';
 import {SwitchTimes} from './switch-times.js';
-import {jumpOf} from '../../step/traced-step.js';
+import {jumpOf, type TracedStep} from '../../step/traced-step.js';
 import type {DenseOutput, SavedStep} from './saver.js';
 
 /** A step that was taken: its ends, and the unknown that made it. */
@@ -67,6 +68,21 @@ interface DenseEvents {
   readonly dg: Float64Array;
 }
 
+/** Whether a start has no equations, and puts the pieces of what is given together as they were. */
+function isAsGiven({functions: {residual, update}, inputs: {x}}: TracedStep): boolean {
+  const piecesOf = (node: Node): Node[] =>
+    isOp(node, 'concat') || isOp(node, 'reshape') ? node.operands.flatMap(piecesOf) : [node];
+  if (residual !== undefined || update.size !== x.size) return false;
+  let offset = 0;
+  return piecesOf(update).every(piece => {
+    if (piece === x) return true;
+    if (!isOp(piece, 'slice') || piece.operands[0] !== x || piece.attributes.strides[0] !== 1) return false;
+    const isNext = piece.attributes.begin[0] === offset;
+    offset += piece.size;
+    return isNext;
+  });
+}
+
 /** Parameters are varied by this share to see what they change. */
 const variation = 1e-5;
 
@@ -91,6 +107,8 @@ export class Integrator implements DenseOutput<CompletedStep> {
   readonly modes: Modes | undefined;
   /** When they change whatever the state is. */
   readonly switchTimes: SwitchTimes | undefined;
+  /** A start is the user's blocks as they are given: a step from them needs nothing else. */
+  readonly startsAsGiven: boolean;
   /** Borders of switches that the run starts on. */
   bordersAtStart: BordersAtStart = {sliding: [], released: [], left: [], eitherWay: []};
   /** The run goes on from a saved state whose modes are not those of the sides that it is on. */
@@ -103,6 +121,7 @@ export class Integrator implements DenseOutput<CompletedStep> {
     repeatable: boolean,
   ) {
     this.ownSize = prepared.start.traced.inputs.x.size;
+    this.startsAsGiven = isAsGiven(prepared.start.traced);
     const given = prepared.resumed === true ? prepared.initialValues : this.givenStart();
     const {x, record} = startRun(
       given === prepared.initialValues ? prepared : {...prepared, initialValues: given},
@@ -308,6 +327,12 @@ export class Integrator implements DenseOutput<CompletedStep> {
     );
     if (!begun.jumped) this.start = record;
     return {x, jumped: begun.jumped};
+  }
+
+  /** Goes to the state that transition n of a step history begins with, from the end of the one before. */
+  beginAgain(history: StepHistory, n: number): void {
+    const modes = history.jumps.has(n) ? undefined : history.modes.get(n);
+    if (modes !== undefined) this.modes?.values.set(modes);
   }
 
   /** Takes transition n of a step history again. */

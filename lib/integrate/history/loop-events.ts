@@ -13,6 +13,7 @@ import {locate, type Located} from './locate.js';
 import type {StepSequence} from './step-sequence.js';
 import type {RunController} from './step-size-controller.js';
 import {minStep} from './step-size-controller.js';
+import type {LineCrossing} from './switch-times.js';
 import type {PlannedEvent} from './plan.js';
 import type {EventLog} from './records.js';
 import type {Saver} from './saver.js';
@@ -75,11 +76,14 @@ export class LoopEvents {
   private knownSides: Int8Array = new Int8Array(0);
   /** Settled events whose jump must have ended their crossing. */
   private jumped = new Set<number>();
+  /** Whatever happens is known beforehand. */
+  private readonly hasOnlyLines: boolean;
 
   constructor(
     private readonly loop: EventfulLoop,
     private readonly events: readonly PlannedEvent[],
   ) {
+    this.hasOnlyLines = events.length > 0 && events.every(({isLine}) => isLine === true);
     this.sides = new Int8Array(events.length);
   }
 
@@ -93,8 +97,9 @@ export class LoopEvents {
     const given = this.loop.integrator.stepper.sides;
     given?.set(sides);
     this.inactive.clear();
-    this.events.forEach(({then}, j) => {
-      if (then !== 'switch' || this.isActive(j, true) || this.isActive(j, false)) return;
+    this.events.forEach(({then, isLine}, j) => {
+      if (isLine === true && given !== undefined) given[j] = inactiveBorder;
+      if (isLine === true || then !== 'switch' || this.isActive(j, true) || this.isActive(j, false)) return;
       this.inactive.add(j);
       if (given !== undefined) given[j] = inactiveBorder;
     });
@@ -152,7 +157,7 @@ export class LoopEvents {
    */
   cutShort(step: CompletedStep): boolean {
     const {integrator} = this.loop;
-    if (step.isIdle && this.allowsIdle) return false;
+    if (this.allowsIdle && (step.isIdle || this.hasOnlyLines)) return this.crossLine(step);
     const watch = this.crossingsIn(step);
     for (const event of watch.begun) if (this.events[event].then === 'jump') this.loop.log.begins(event, step.t);
     this.refuseSticking(step, watch.found);
@@ -177,6 +182,41 @@ export class LoopEvents {
     for (const {event, theta} of watch.touched) this.loop.log.touches(event, step.t + theta * step.h);
     integrator.state.set(step.next);
     return false;
+  }
+
+  /** A step in which nothing else happens may end where a line in t crosses zero. @returns whether it does */
+  private crossLine(step: CompletedStep): boolean {
+    const {integrator, sequence} = this.loop;
+    const {modes, state, switchTimes} = integrator;
+    const line = switchTimes?.lineAt(step.end);
+    if (line === undefined || modes === undefined) return false;
+    state.set(step.next);
+    const after = this.hasOnlyLines ? this.modesAcross(line, step.end) : undefined;
+    if (after === undefined) {
+      const watch = {found: [], sides: this.sides, lost: [], touched: [], begun: []};
+      this.end({step, crossing: atEnd(line), watch}, step.h);
+      return true;
+    }
+    this.loop.commit(step, line.event);
+    modes.values.set(after);
+    this.loop.switched(line.event, step.next);
+    this.loop.jump(line.event, step.next, false, after);
+    sequence.interrupt(state, this.loop.count);
+    return true;
+  }
+
+  /** The modes after a line in t has crossed zero; undefined where others are zero, too. */
+  private modesAcross({event, rising}: LineCrossing, t: number): Float64Array | undefined {
+    const {integrator} = this.loop;
+    const {modes, state} = integrator;
+    if (modes === undefined) return undefined;
+    const mode = modes.modeOf(event);
+    modes.cross(event, rising);
+    modes.settle(t, new Set([mode]));
+    const {e, rates} = integrator.events(state, t);
+    for (let j = 0; j < e.length; j++)
+      if (modes.modeOf(j) !== mode && touches(e[j], rates[j], this.simultaneous(j))) return undefined;
+    return modes.values.slice();
   }
 
   /** Whether steps need no search whose own test says so. */
@@ -228,12 +268,16 @@ export class LoopEvents {
     const {events, tolerance, settled, sides, rounding} = this;
     this.loop.integrator.load(step);
     const watch = crossings(this.loop.integrator, events, step, settled, sides, tolerance, rounding);
+    const line = this.loop.integrator.switchTimes?.lineAt(step.end);
     return {
       ...watch,
       touched: watch.touched.filter(({event}) => this.isActive(event, true) || this.isActive(event, false)),
-      found: watch.found
-        .filter(({event, rising}) => !this.isStillSettled(event, step) && this.isActive(event, rising))
-        .map(crossing => (crossing.jumps ? this.timed(crossing, step) : crossing)),
+      found: [
+        ...watch.found
+          .filter(({event, rising}) => !this.isStillSettled(event, step) && this.isActive(event, rising))
+          .map(crossing => (crossing.jumps ? this.timed(crossing, step) : crossing)),
+        ...(line === undefined ? [] : [atEnd(line)]),
+      ],
     };
   }
 
@@ -565,7 +609,9 @@ export class LoopEvents {
     // zero.
     const left = (j: number): number => (fired.has(j) && j !== jumped ? 2 * Math.abs(reached[j]) : 0);
     const isZero = (j: number): boolean => Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j));
-    this.settled = new Set(events.flatMap((_, j) => (changed(j) && isZero(j) ? [j] : [])));
+    this.settled = new Set(
+      events.flatMap(({isLine}, j) => (isLine !== true && changed(j) && isZero(j) ? [j] : [])),
+    );
     for (const [event, rate] of ratesBefore)
       if (this.settled.has(event) && events[event].direction === 'both' && rate * rates[event] < 0)
         log.turnsBack(event, this.loop.t);
@@ -573,6 +619,19 @@ export class LoopEvents {
     this.sides = this.sides.map((side, j) => (this.settled.has(j) ? 0 : isNew(j) ? Math.sign(e[j]) || 0 : side));
   }
 }
+
+/** A line in t that crosses zero at a step's end. */
+const atEnd = ({event, rising}: LineCrossing): Crossing => ({
+  event,
+  theta: 1,
+  rising,
+  slope: rising ? 1 : -1,
+  low: 0,
+  high: 1,
+  later: false,
+  least: 0,
+  jumps: false,
+});
 
 /** The function is zero at present, but for what it changes within the tolerance of its time. */
 const touches = (e: number, rate: number, tolerance: number): boolean => Math.abs(e) <= Math.abs(rate) * tolerance;

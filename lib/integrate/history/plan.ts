@@ -25,6 +25,8 @@ export interface PlannedEvent {
   readonly name?: string;
   /** The border of a switch whose crossings move with the state or with parameters. */
   readonly moves?: boolean;
+  /** The border of a switch that is a line in t: its crossings are known beforehand, and not searched for. */
+  readonly isLine?: boolean;
 }
 
 /** Plain values: what the time loop reads; times are the clock's. */

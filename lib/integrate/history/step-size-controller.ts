@@ -54,6 +54,9 @@ const timeRoundoff = 16 * Number.EPSILON;
 
 export const minStep = (t: number): number => timeRoundoff * Math.max(Math.abs(t), Number.MIN_VALUE / timeRoundoff);
 
+/** Whether a time has been reached at the end of a step, but for rounding. */
+export const isReached = (time: number, end: number): boolean => end + minStep(end) >= time;
+
 /** Times that steps end at, ascending, looked at as a run goes on. */
 class Stops {
   /** The first of them after the time last asked for. */

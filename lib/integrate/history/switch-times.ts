@@ -9,6 +9,20 @@ import type {ModeReader, Modes} from './modes.js';
 import {minStep} from './step-size-controller.js';
 import {crossings, type EventView} from './watch.js';
 
+/** A line in t crosses zero. */
+export interface LineCrossing {
+  readonly event: number;
+  readonly rising: boolean;
+}
+
+/** The crossing that comes next, and the event of its border where that is a line in t. */
+interface NextCrossing {
+  readonly at: number;
+  readonly line?: LineCrossing;
+}
+
+const never: NextCrossing = {at: Infinity};
+
 /** Cells of a run: what lies between two of them is divided 2⁷ times where it bends, to a 32,768th of the run. */
 const cells = 256;
 
@@ -17,7 +31,7 @@ export class SwitchTimes {
   private readonly lines: readonly number[];
   private readonly curves: readonly number[];
   /** The crossing that comes next while these modes are held. */
-  private known: {readonly after: number; readonly next: number; readonly modes: Float64Array} | undefined;
+  private known: {readonly after: number; readonly next: NextCrossing; readonly modes: Float64Array} | undefined;
   private readonly own: readonly number[];
   private readonly width: number;
 
@@ -49,17 +63,26 @@ export class SwitchTimes {
     const {known, own} = this;
     if (own.length === 0) return Infinity;
     const present = this.modes.values;
-    if (known !== undefined && t >= known.after && t + minStep(t) < known.next)
-      if (own.every((mode, i) => present[mode] === known.modes[i])) return known.next;
-    const line = this.nextOfLines(t);
-    const next = this.curves.length === 0 ? line : this.nextOfCurves(t, line, length);
+    if (known !== undefined && t >= known.after && t + minStep(t) < known.next.at)
+      if (own.every((mode, i) => present[mode] === known.modes[i])) return known.next.at;
+    let next = this.nextOfLines(t);
+    if (this.curves.length > 0) {
+      const at = this.nextOfCurves(t, next.at, length);
+      if (at < next.at) next = {at};
+    }
     this.known = {after: t, next, modes: Float64Array.from(own, mode => present[mode])};
-    return next;
+    return next.at;
   }
 
-  private nextOfLines(t: number): number {
+  /** The line that crosses zero at t, if that is the crossing that `next` has found. */
+  lineAt(t: number): LineCrossing | undefined {
+    const next = this.known?.next;
+    return next !== undefined && Math.abs(t - next.at) <= minStep(t) ? next.line : undefined;
+  }
+
+  private nextOfLines(t: number): NextCrossing {
     const {reader, lines, first} = this;
-    if (lines.length === 0) return Infinity;
+    if (lines.length === 0) return never;
     const {e, rates} = reader.events(reader.state, t);
     let [next, event] = [Infinity, -1];
     for (const i of lines) {
@@ -68,7 +91,8 @@ export class SwitchTimes {
       const at = t - value / rate;
       if (at > t + minStep(t) && at < next) [next, event] = [at, first + i];
     }
-    return event < 0 ? Infinity : this.corrected(event, next);
+    if (event < 0) return never;
+    return {at: this.corrected(event, next), line: {event, rising: rates[event] > 0}};
   }
 
   /** A zero, less the rounding of its way there. */

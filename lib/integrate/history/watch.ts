@@ -225,7 +225,8 @@ const started = 1e-6;
 const beyond = 2 ** -10;
 
 /**
- * The crossings of each event within a step, in its direction, by place and then by number. A function that is zero but
+ * The crossings of each event within a step, in its direction, by place and then by number; lines in t are left out. A
+ * function that is zero but
  * for the rounding of the time at the step's end crosses there.
  * @param settled events that count as zero at the step's beginning: their sign is that of their derivative
  * @param sides of zero at the step's beginning, as the step before it left them; rounding may show others, and 0 is not
@@ -255,6 +256,7 @@ export function crossings(
   const [lost, begun]: number[][] = [[], []];
   const touched: {event: number; theta: number}[] = [];
   const ends = events.map((event, i) => {
+    if (event.isLine === true) return sides[i];
     if (!Number.isFinite(end.g[i])) lost.push(i);
     const watched = new Watched(view, i, tolerance(i) / Math.abs(step.h), event.moves === true);
     const isSettled = settled.has(i) || (start.g[i] === 0 && sides[i] === 0);
