@@ -1,7 +1,19 @@
 /** Switches of t and parameters alone are found before the steps that meet them, however long these are. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {kvaerno5, ode, rk4, simulate, tsit5, type Params} from '../../lib/index.js';
+import {
+  bdf2,
+  implicitAdjoint,
+  kvaerno5,
+  ode,
+  rk4,
+  signal,
+  simulate,
+  trapezoid,
+  tsit5,
+  type Params,
+} from '../../lib/index.js';
+import {Integrator} from '../../lib/integrate/history/integrator.js';
 import {slope, tight} from './cases.js';
 
 type Values = {readonly [name: string]: tf.Tensor};
@@ -64,5 +76,70 @@ describe('switches of time', () => {
         expect(params.eps[0] * Math.sqrt(eps)).to.be.closeTo(1, 1e-6);
         expect(params.c[0]).to.be.closeTo(0, 1e-6);
       }
+  });
+
+  it('of inputs that are read late, two of which jump at once, without a search', () => {
+    const samples = (period: number, count: number, k: number): [number[], number[]] => [
+      Array.from({length: count}, (_, i) => period * i),
+      Array.from({length: count}, (_, i) => Math.sin(k * i * i + 1)),
+    ];
+    const given = [samples(0.1, 60, 12.9898), samples(0.2, 30, 4.1414)];
+    const inputs = given.map(([times, values]) => signal(times, values, 'hold'));
+    const late = rate((t, {tau}) => {
+      const at = tf.sub(t, tau);
+      return tf.add(inputs[0].at(at), inputs[1].at(at));
+    });
+    const valueAt = (time: number): number =>
+      given.reduce(
+        (sum, [times, values]) =>
+          sum
+          + values[
+            Math.max(
+              times.findLastIndex(one => one <= time),
+              0,
+            )
+          ],
+        0,
+      );
+    const tau = 0.337;
+    const T = 6;
+    const exact = given.reduce(
+      (sum, [times, values]) =>
+        sum
+        + values[0] * tau
+        + values.reduce(
+          (own, value, i) => own + value * (Math.min(times[i + 1] ?? Infinity, T - tau) - Math.min(times[i], T - tau)),
+          0,
+        ),
+      0,
+    );
+    const dense = Integrator.prototype.eventsOnDense;
+    let looks = 0;
+    Integrator.prototype.eventsOnDense = function (this: Integrator, theta: number) {
+      looks++;
+      return dense.call(this, theta);
+    };
+    try {
+      for (const scheme of [rk4(), trapezoid(), tsit5(), kvaerno5(), bdf2()])
+        for (const steps of [{dt: 0.07}, {dt: 0.05, ...tight}]) {
+          const options = {scheme, ...steps, t1: T, params: {tau}, saveAt: 'end'} as const;
+          const gradientOf = (more = {}): {readonly y: number; readonly byTau: number} => {
+            const {trajectory, pullback} = simulate.vjp(late, {y: 0}, {...options, ...more});
+            expect(trajectory.warnings).to.deep.equal([]);
+            const {tau: byTau} = pullback({y: [0, 1]}).params as unknown as {tau: Float64Array};
+            return {y: trajectory.values('y')[1], byTau: byTau[0]};
+          };
+          const {y, byTau} = gradientOf();
+          expect(y).to.be.closeTo(exact, 1e-9);
+          expect(byTau).to.be.closeTo(valueAt(-1) - valueAt(T - tau), 1e-8);
+          expect(gradientOf({adjoint: implicitAdjoint({memory: 2000})})).to.deep.equal({y, byTau});
+          const {tangent} = simulate.jvp(late, {y: 0}, options, {params: {tau: 1}});
+          expect(tangent.y[1]).to.be.closeTo(byTau, 1e-8);
+        }
+    } finally {
+      Integrator.prototype.eventsOnDense = dense;
+    }
+    // Where both jump at once the second one ends a step of no length.
+    expect(looks).to.equal(0);
   });
 });
