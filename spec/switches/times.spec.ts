@@ -90,17 +90,7 @@ describe('switches of time', () => {
       return tf.add(inputs[0].at(at), inputs[1].at(at));
     });
     const valueAt = (time: number): number =>
-      given.reduce(
-        (sum, [times, values]) =>
-          sum
-          + values[
-            Math.max(
-              times.findLastIndex(one => one <= time),
-              0,
-            )
-          ],
-        0,
-      );
+      given.reduce((sum, [times, values]) => sum + values[Math.max(times.filter(one => one <= time).length - 1, 0)], 0);
     const tau = 0.337;
     const T = 6;
     const exact = given.reduce(

@@ -609,9 +609,7 @@ export class LoopEvents {
     // zero.
     const left = (j: number): number => (fired.has(j) && j !== jumped ? 2 * Math.abs(reached[j]) : 0);
     const isZero = (j: number): boolean => Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j));
-    this.settled = new Set(
-      events.flatMap(({isLine}, j) => (isLine !== true && changed(j) && isZero(j) ? [j] : [])),
-    );
+    this.settled = new Set(events.flatMap(({isLine}, j) => (isLine !== true && changed(j) && isZero(j) ? [j] : [])));
     for (const [event, rate] of ratesBefore)
       if (this.settled.has(event) && events[event].direction === 'both' && rate * rates[event] < 0)
         log.turnsBack(event, this.loop.t);
