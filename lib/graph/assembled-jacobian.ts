@@ -110,27 +110,26 @@ function contributions(node: Node<'scatter'>, {ofSum, scale}: Rows, elements: re
 function gatherUp(blocks: readonly Block[], rows: number, columns: number): Omit<SparseJacobian, 'terms'> {
   const {starts, order} = byRow(blocks, rows);
   const pointers = new Int32Array(rows + 1);
-  const indices: number[] = [];
+  const indices = new Int32Array(order.entry.length);
+  let filled = 0;
   const place = blocks.map(block => new Int32Array(block.rows.length).fill(-1));
   const where = new Int32Array(columns);
   for (let row = 0; row < rows; row++) {
-    const distinct: number[] = [];
+    const begin = filled;
     for (let k = starts[row]; k < starts[row + 1]; k++) {
       const column = blocks[order.block[k]].columns[order.entry[k]];
       if (where[column] === row + 1) continue;
       where[column] = row + 1;
-      distinct.push(column);
+      indices[filled++] = column;
     }
-    distinct.sort((a, b) => a - b);
-    const begin = indices.length;
+    indices.subarray(begin, filled).sort();
     // From here on `where` tells the place, below zero so that it is no row's mark.
-    distinct.forEach((column, i) => (where[column] = -(begin + i) - 1));
+    for (let i = begin; i < filled; i++) where[indices[i]] = -i - 1;
     for (let k = starts[row]; k < starts[row + 1]; k++) {
       const [block, entry] = [order.block[k], order.entry[k]];
       place[block][entry] = -where[blocks[block].columns[entry]] - 1;
     }
-    for (const column of distinct) indices.push(column);
-    pointers[row + 1] = indices.length;
+    pointers[row + 1] = filled;
   }
   const all = new Int32Array(place.reduce((sum, table) => sum + table.length, 0));
   place.reduce((at, table) => {
@@ -143,9 +142,9 @@ function gatherUp(blocks: readonly Block[], rows: number, columns: number): Omit
       0,
     ),
     all,
-    [indices.length],
+    [filled],
   );
-  return {pattern: {rows, columns, pointers, indices: Int32Array.from(indices)}, values};
+  return {pattern: {rows, columns, pointers, indices: indices.slice(0, filled)}, values};
 }
 
 /** All entries, row after row: those of row i are starts[i] … starts[i + 1] − 1 of the order. */
@@ -154,16 +153,17 @@ function byRow(
   rows: number,
 ): {starts: Int32Array; order: {block: Int32Array; entry: Int32Array}} {
   const starts = new Int32Array(rows + 1);
-  for (const block of blocks) for (const row of block.rows) if (row >= 0) starts[row + 1]++;
+  for (const {rows: of} of blocks) for (let i = 0; i < of.length; i++) if (of[i] >= 0) starts[of[i] + 1]++;
   for (let row = 0; row < rows; row++) starts[row + 1] += starts[row];
   const next = starts.slice();
   const order = {block: new Int32Array(starts[rows]), entry: new Int32Array(starts[rows])};
   blocks.forEach((block, b) => {
-    block.rows.forEach((row, entry) => {
-      if (row < 0) return;
+    for (let entry = 0; entry < block.rows.length; entry++) {
+      const row = block.rows[entry];
+      if (row < 0) continue;
       order.block[next[row]] = b;
       order.entry[next[row]++] = entry;
-    });
+    }
   });
   return {starts, order};
 }

@@ -202,10 +202,13 @@ function moved(
   from: Int32Array,
   change: (coefficient: Node) => Node,
 ): readonly Term[] | undefined {
-  return terms?.map(({coefficient, table}) => ({
-    coefficient: change(coefficient),
-    table: from.map(at => (at < 0 ? -1 : table[at])),
-  }));
+  return terms?.map(({coefficient, table}) => ({coefficient: change(coefficient), table: composed(from, table)}));
+}
+
+function composed(from: Int32Array, table: Int32Array): Int32Array {
+  const through = new Int32Array(from.length);
+  for (let i = 0; i < from.length; i++) through[i] = from[i] < 0 ? -1 : table[from[i]];
+  return through;
 }
 
 /** Term k of the whole is made of term k of each part. */
@@ -308,12 +311,11 @@ function multiplied(node: Node<'matMul'>, of: Lookup): readonly Term[] | undefin
   const fromLeft = (c: Node, l: number): Node => spread(turned(strip(c, transposeA ? 1 : 2, l), transposeA, true));
   const fromRight = (c: Node, l: number): Node => spread(turned(strip(c, transposeB ? 2 : 1, l), transposeB, false));
   const [batch, m, n] = node.shape;
-  const position = (l: number): Int32Array =>
-    Int32Array.from({length: node.size}, (_, at) => {
-      const [s, i, j] = [Math.floor(at / (m * n)), Math.floor(at / n) % m, at % n];
-      if (left !== undefined) return s * m * inner + (transposeA ? l * m + i : i * inner + l);
-      return s * inner * n + (transposeB ? j * inner + l : l * n + j);
-    });
+  const [sizeOfOperand, row, column, step] =
+    left !== undefined
+      ? [m * inner, transposeA ? 1 : inner, 0, transposeA ? m : 1]
+      : [inner * n, 0, transposeB ? inner : 1, transposeB ? 1 : n];
+  const position = (l: number): Int32Array => viewTable(node.shape, l * step, [sizeOfOperand, row, column]);
   if (batch === 0) return [];
   return Array.from({length: inner}, (_, l) => l).flatMap(
     l =>

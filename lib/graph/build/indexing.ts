@@ -6,8 +6,13 @@ import {make, mismatch, uniformValue} from './make.js';
 import {full, relabel, reshape} from './shapes.js';
 
 function requireTable(what: string, x: Node, table: Int32Array, length: number, range: number): void {
-  if (table.length === length && table.every(at => at >= -1 && at < range)) return;
+  if (table.length === length && isWithin(table, range)) return;
   throw mismatch(`${what} with a table of ${table.length} positions, which should be ${length} below ${range}`, x);
+}
+
+function isWithin(table: Int32Array, range: number): boolean {
+  for (let i = 0; i < table.length; i++) if (table[i] < -1 || table[i] >= range) return false;
+  return true;
 }
 
 /** y[i] = x[table[i]] over flat positions, zero where the table says −1. */
@@ -54,11 +59,13 @@ export function searchSorted(sorted: Node, values: Node, side: 'left' | 'right')
 /** Row-major flat positions of every element of a strided view. */
 export function viewTable(shape: Shape, offset: number, strides: readonly number[]): Int32Array {
   const table = new Int32Array(sizeOf(shape));
+  const last = shape.length - 1;
+  const [length, step] = last < 0 ? [1, 0] : [shape[last], strides[last]];
   const index = new Array<number>(shape.length).fill(0);
   let at = offset;
-  for (let i = 0; i < table.length; i++) {
-    table[i] = at;
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
+  for (let row = 0; row < table.length; row += length) {
+    for (let i = 0; i < length; i++) table[row + i] = at + i * step;
+    for (let axis = last - 1; axis >= 0; axis--) {
       at += strides[axis];
       if (++index[axis] < shape[axis]) break;
       at -= strides[axis] * shape[axis];
