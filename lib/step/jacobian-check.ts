@@ -4,7 +4,7 @@
  * coloured Jacobians). Done once for every structure, when its values are first available.
  */
 import type {Executable} from '../engine/engine.js';
-import {interpreter} from '../engine/interpreter.js';
+import {chooseEngine} from '../engine/index.js';
 import {StiffgradError} from '../errors.js';
 import {dependents} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
@@ -41,10 +41,13 @@ function direction(size: number): Float64Array {
   return Float64Array.from({length: size}, () => (next() < 0.5 ? -1 : 1) * (0.5 + next()));
 }
 
-/** Values at the point where the engine stands, once and by plain loops: to compile them would take longer. */
+/**
+ * Values at the point where the engine stands, once. The engine 'auto' interprets them, as to compile them would take
+ * longer, unless they are so many that all of them at once would take a large memory.
+ */
 function valuesAt(values: readonly Node[], at: (name: string) => Float64Array | undefined): Float64Array[] {
   const inputs = topological(withoutDeclarations(values)).filter((node): node is Node<'input'> => isOp(node, 'input'));
-  const program = interpreter.compile({
+  const program = chooseEngine('auto').compile({
     evaluate: {inputs, outputs: values.map((node, i) => ({name: `value ${i}`, node}))},
   });
   for (const {
