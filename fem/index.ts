@@ -4,6 +4,7 @@ export {annulus, box, cylinder, disk, plateWithHole, strip} from './mesh/generat
 export {meshOf, type Mesh, type MeshField, type MeshParts, type MeshSets} from './mesh/mesh.js';
 export {polygon} from './mesh/polygon.js';
 export {readMesh, type ReadMeshOptions} from './mesh/files/read-mesh.js';
+export {writePvd, writeVtu, type FieldsToWrite, type MeshFrame} from './mesh/files/write-vtu.js';
 export {elevated, refined} from './mesh/refine.js';
 export {boundary, select, withSets, type Where} from './mesh/topology.js';
 export {extruded, mapped, type PointMap} from './mesh/transform.js';

@@ -45,7 +45,8 @@ export interface Mesh {
 
 /** Integers as an array, a typed array, or a list of rows. */
 type Rows = ArrayLike<number> | readonly ArrayLike<number>[];
-type FieldValues = Rows | MeshField;
+/** Numbers for each point or cell, flat or in rows. */
+export type FieldValues = Rows | MeshField;
 
 /** What `meshOf` takes. */
 export interface MeshParts {
@@ -219,7 +220,8 @@ function readFields(
   );
 }
 
-function readField(field: FieldValues, count: number, name: string): MeshField {
+/** A field of `count` rows. @param name begins the sentence of an error. @throws OptionError 'bad-mesh' */
+export function readField(field: FieldValues, count: number, name: string): MeshField {
   const isField = 'components' in field;
   const values = isField
     ? field.values

@@ -169,7 +169,7 @@ class GmshFile {
     const {reader} = this;
     for (let left = reader.count('the number of names'); left > 0; left--) {
       const line = reader.filledLine();
-      const [, dimension, number, name] = /^(\d+)\s+(-?\d+)\s+"(.*)"$/.exec(line ?? '') ?? [];
+      const [, dimension, number, name] = /^(\d+)\s+(-?\d+)\s+"(.*)"/.exec(line ?? '') ?? [];
       if (name === undefined)
         throw reader.error(`a dimension, a number and a "name" must stand here, not ${shown(line)}.`);
       this.names.set(`${dimension} ${number}`, name);

@@ -182,7 +182,7 @@ class VtuFile {
 
   private textNumbers(element: XmlElement): Float64Array {
     const words = textOf(element).match(/\S+/g) ?? [];
-    const values = Float64Array.from(words, Number);
+    const values = Float64Array.from(words, word => Number(word.replace(/inf$/i, 'Infinity')));
     const wrong = values.findIndex((value, i) => Number.isNaN(value) && !/^[+-]?nan$/i.test(words[i]));
     if (wrong >= 0) throw this.error(`${shown(words[wrong])} is no number.`, element);
     return values;
