@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {concat, input, lastNode, slice} from '../graph/build.js';
-import type {Node} from '../graph/node.js';
+import {topological, type Node} from '../graph/node.js';
 import {coursesOf, holdSwitches, jumpingCandidates, slidingMode, switchCandidates} from '../graph/switches.js';
 import type {Course, HeldProgram} from '../graph/switches.js';
 import {replaceNodes} from '../graph/replace-nodes.js';
@@ -256,7 +256,8 @@ export class SwitchScope {
   /** Looks for switches in a function, once. */
   private look<A extends object>(term: string, at: A, f: (at: A) => unknown, value: Node): void {
     this.switches.looked.add(term);
-    const given = tensorsOf(at).map(([, tensor]) => nodeOf(tensor));
+    // Nodes are simplified as they are made: a reshaped state is one of what the state was reshaped from.
+    const given = topological(tensorsOf(at).map(([, tensor]) => nodeOf(tensor)));
     if (this.candidates(value, given).length === 0) return;
     const stood = standIn(term, at, f);
     if (stood === undefined) return;

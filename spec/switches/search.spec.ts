@@ -27,6 +27,24 @@ describe('the search for switches', () => {
     expect(simulate.vjp(pulse, {y: 0}, options).pullback({y: [0, 1]}).params.height[0]).to.be.closeTo(0.73, 1e-13);
   });
 
+  const c = 0.9;
+  /** y(1) from 0.2 with the rate 2 below c and 3 above, and how it changes with c. */
+  const [end, slope] = [c + 3 * (1 - (c - 0.2) / 2), 1 - 3 / 2];
+  const levelled = (levels: (y: tf.Tensor, c: tf.Tensor) => tf.Tensor): void => {
+    const system = ode<{c: tf.Tensor}>(({y, params}) => tf.add(2, tf.cast(levels(y, params.c), 'float32')));
+    const options = {scheme: rk4(), dt: 0.1, t1: 1, params: {c}, saveAt: 'end'} as const;
+    const {trajectory, pullback} = simulate.vjp(system, {y: 0.2}, options);
+    expect(trajectory.values('y')[1]).to.be.closeTo(end, 1e-13);
+    expect(pullback({y: [0, 1]}).params.c[0]).to.be.closeTo(slope, 1e-12);
+  };
+
+  it('finds comparisons of vectors that are made of a number', () => {
+    levelled((y, c) => tf.sum(tf.cast(tf.greater(tf.reshape(y, [1]), c), 'float32')));
+    levelled((y, c) => tf.sum(tf.step(tf.sub(tf.mul(y, tf.tensor1d([1, -2])), c))));
+    levelled((y, c) => tf.any(tf.greater(tf.stack([y, tf.scalar(-5)]), c)));
+    levelled((y, c) => tf.greater(tf.max(tf.stack([tf.scalar(-2), y])), c));
+  });
+
   it('passes over kinks, for other parameters too', () => {
     const kinks = ode<{slope: tf.Tensor; from: tf.Tensor}>(({y, params: {slope, from}}) =>
       tf.add(tf.leakyRelu(y, 0.1), tf.where(tf.less(y, from), 0, tf.mul(slope, tf.sub(y, from)))),
