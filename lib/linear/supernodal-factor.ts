@@ -17,8 +17,8 @@ import type {Supernodes} from './supernodes.js';
 
 /** Options of `sparseLdlt` and `supernodalLu`. */
 export interface SupernodalOptions {
-  /** Default 'amd'. */
-  readonly ordering?: OrderingName;
+  /** Default 'auto': 'amd', or 'nested-dissection' where a large matrix has less work so. */
+  readonly ordering?: OrderingName | 'auto';
   /** Plain loops or WebAssembly. Default 'auto': WebAssembly. Where it is not allowed, plain loops stand in. */
   readonly arithmetic?: ArithmeticName;
 }
@@ -29,7 +29,7 @@ export type ArithmeticName = 'auto' | 'plain' | 'compiled';
 /** @throws OptionError 'bad-linear' */
 export function checkSupernodalOptions(name: string, options: SupernodalOptions): void {
   refuseUnknownOptions(options, {ordering: text, arithmetic: text}, name, 'bad-linear');
-  refuseUnknownName(`${name}: ordering`, options.ordering, ['amd', 'rcm', 'natural']);
+  refuseUnknownName(`${name}: ordering`, options.ordering, ['auto', 'amd', 'nested-dissection', 'rcm', 'natural']);
   refuseUnknownName(`${name}: arithmetic`, options.arithmetic, ['auto', 'plain', 'compiled']);
 }
 
@@ -45,7 +45,7 @@ export class SupernodalAnalysis<N extends Supernodal<unknown>> {
 
   constructor(
     pattern: Pattern,
-    {ordering = 'amd', arithmetic = 'auto'}: SupernodalOptions,
+    {ordering = 'auto', arithmetic = 'auto'}: SupernodalOptions,
     private readonly panels: 1 | 2,
     private readonly Numeric: new (nodes: Supernodes, kernels: PanelKernels) => N,
   ) {
