@@ -52,7 +52,9 @@ export function nestedDissection(graph: AdjacencyGraph): Int32Array {
     const side = total > LEAF ? separate(sub) : undefined;
     const own = part;
     if (side === undefined) {
-      amd(sub).reverse().forEach(k => put(own[k]));
+      amd(sub)
+        .reverse()
+        .forEach(k => put(own[k]));
       continue;
     }
     for (let k = own.length - 1; k >= 0; k--) if (side[k] === SEPARATOR) put(own[k]);
@@ -299,13 +301,19 @@ class SeparatorMoves {
 
   /** The separator's weight, and a little for sides that differ; more where one is too heavy. Small is good. */
   get quality(): number {
-    const {weight: [one, other, between], limit} = this;
+    const {
+      weight: [one, other, between],
+      limit,
+    } = this;
     return between + 2 * Math.max(0, Math.max(one, other) - limit) + 1e-3 * Math.abs(one - other);
   }
 
   /** What the separator loses if a vertex of it goes to a side: its weight, less that of those it lets in. */
   private gain(v: number, to: number): number {
-    const {graph: {pointers, adjacent, weights}, side} = this;
+    const {
+      graph: {pointers, adjacent, weights},
+      side,
+    } = this;
     let gain = weights[v];
     for (let p = pointers[v]; p < pointers[v + 1]; p++) if (side[adjacent[p]] === 1 - to) gain -= weights[adjacent[p]];
     return gain;
@@ -313,7 +321,12 @@ class SeparatorMoves {
 
   /** One pass; it keeps the best separator on its way. False where that is the first. */
   pass(): boolean {
-    const {graph: {n, pointers, adjacent, weights}, side, weight, stamp} = this;
+    const {
+      graph: {n, pointers, adjacent, weights},
+      side,
+      weight,
+      stamp,
+    } = this;
     const round = ++this.passes;
     const queues = [new GainQueue(), new GainQueue()];
     const enter = (v: number): void => {
@@ -365,7 +378,14 @@ class SeparatorMoves {
 
   /** The side with the best move that leaves it light enough, −1 where there is none. Old entries go. */
   private choose(queues: readonly GainQueue[]): number {
-    const {graph: {weights}, side, weight, limit, stamp, passes} = this;
+    const {
+      graph: {weights},
+      side,
+      weight,
+      limit,
+      stamp,
+      passes,
+    } = this;
     const gains = [0, 1].map(to => {
       const queue = queues[to];
       for (; queue.length > 0; queue.pop()) {
@@ -416,7 +436,8 @@ class GainQueue {
     vertices[0] = last;
     for (let k = 0; ;) {
       let first = k;
-      for (const below of [2 * k + 1, 2 * k + 2]) if (below < gains.length && this.isBefore(below, first)) first = below;
+      for (const below of [2 * k + 1, 2 * k + 2])
+        if (below < gains.length && this.isBefore(below, first)) first = below;
       if (first === k) return vertex;
       this.swap(k, first);
       k = first;
