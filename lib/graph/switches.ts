@@ -84,14 +84,18 @@ const comparisons: ReadonlySet<string> = new Set(['less', 'lessEqual', 'greater'
 const signs: ReadonlySet<string> = new Set(['positive', 'sign']);
 const wholes: ReadonlySet<string> = new Set(['floor', 'ceil', 'round', 'truncate']);
 const quotients: ReadonlySet<string> = new Set(['mod', 'floorDiv']);
+const equalities: ReadonlySet<string> = new Set(['equal', 'notEqual']);
 
 const isCandidate = (node: Node): boolean =>
   (isOp(node, 'binary') && (comparisons.has(node.attributes.fn) || quotients.has(node.attributes.fn)))
   || (isOp(node, 'unary') && (signs.has(node.attributes.fn) || wholes.has(node.attributes.fn)))
   || node.op === 'searchSorted';
 
-/** Functions of whole numbers that are whole. */
-const keepingWhole: ReadonlySet<string> = new Set(['add', 'sub', 'mul', 'maximum', 'minimum', 'neg', 'abs', 'square']);
+const isWholePart = (node: Node): boolean =>
+  (isOp(node, 'unary') && wholes.has(node.attributes.fn))
+  || (isOp(node, 'binary') && node.attributes.fn === 'floorDiv')
+  || node.op === 'searchSorted';
+
 const movingValues: ReadonlySet<string> = new Set([
   'reshape',
   'broadcast',
@@ -106,25 +110,36 @@ const movingValues: ReadonlySet<string> = new Set([
   'sum',
 ]);
 
-/** Whether a node's values are whole numbers by construction: they change only where those they are made of do. */
-function isWhole(node: Node, known: ReadonlySet<Node>): boolean {
-  if (node.dtype !== 'float') return true;
-  if (isOp(node, 'constant')) return node.attributes.values.every(Number.isInteger);
-  const all = (operands: readonly Node[]): boolean => operands.every(operand => known.has(operand));
-  if (isOp(node, 'unary'))
-    return (
-      wholes.has(node.attributes.fn)
-      || signs.has(node.attributes.fn)
-      || (keepingWhole.has(node.attributes.fn) && all(node.operands))
-    );
-  if (isOp(node, 'binary'))
-    return node.attributes.fn === 'floorDiv' || (keepingWhole.has(node.attributes.fn) && all(node.operands));
-  return node.operands.length > 0 && movingValues.has(node.op) && all(node.operands);
+/**
+ * Nodes whose values change by steps alone, where those they are made of do: truths, whole numbers, and all functions
+ * of such.
+ * @param dependent nodes that depend on inputs; others are constants
+ */
+function steppedNodes(order: readonly Node[], dependent: ReadonlySet<Node>): Set<Node> {
+  const stepped = new Set<Node>();
+  for (const node of order) {
+    const {op, dtype, operands} = node;
+    const hasLevels =
+      dtype !== 'float'
+      || (isOp(node, 'unary') && (wholes.has(node.attributes.fn) || signs.has(node.attributes.fn)))
+      || (isOp(node, 'binary') && node.attributes.fn === 'floorDiv');
+    const isConstant = !dependent.has(node);
+    if (hasLevels || isConstant || (op !== 'input' && operands.every(operand => stepped.has(operand))))
+      stepped.add(node);
+  }
+  return stepped;
+}
+
+/** Nodes that depend on one of these. */
+function dependentNodes(order: readonly Node[], inputs: ReadonlySet<Node>): Set<Node> {
+  const dependent = new Set<Node>(inputs);
+  for (const node of order) if (node.operands.some(operand => dependent.has(operand))) dependent.add(node);
+  return dependent;
 }
 
 /**
- * Comparisons and whole-number parts that depend on one of these inputs, in the order of the program. Those of whole
- * numbers change with the switches that these are, and are none of their own.
+ * Comparisons and whole-number parts that depend on one of these inputs, in the order of the program. Those of what
+ * changes by steps change with the switches that it is made of, and are none of their own.
  * @param isExempt nodes that are none, whatever they compare
  */
 export function switchCandidates(
@@ -132,15 +147,29 @@ export function switchCandidates(
   inputs: ReadonlySet<Node>,
   isExempt: (node: Node) => boolean,
 ): Node[] {
-  const dependent = new Set<Node>(inputs);
-  const whole = new Set<Node>();
-  const found: Node[] = [];
-  for (const node of topological(outputs)) {
-    if (isWhole(node, whole)) whole.add(node);
-    if (!node.operands.some(operand => dependent.has(operand))) continue;
-    dependent.add(node);
-    const ofWhole = node.operands.every(operand => whole.has(operand));
-    if (isCandidate(node) && !ofWhole && !isExempt(node)) found.push(node);
+  const order = topological(outputs);
+  const dependent = dependentNodes(order, inputs);
+  const stepped = steppedNodes(order, dependent);
+  return order.filter(
+    node =>
+      isCandidate(node)
+      && node.operands.some(operand => dependent.has(operand))
+      && !node.operands.every(operand => stepped.has(operand))
+      && !isExempt(node),
+  );
+}
+
+/** Candidates whose whole numbers are compared: few of their levels may matter, and trials miss them. */
+function comparedWholes(outputs: readonly Node[], candidates: readonly Node[]): Set<Node> {
+  const order = topological(outputs);
+  const dependent = dependentNodes(order, new Set(candidates));
+  const stepped = steppedNodes(order, dependent);
+  const found = new Set<Node>();
+  for (const node of order) {
+    const {operands} = node;
+    if (!isOp(node, 'binary') || !(comparisons.has(node.attributes.fn) || equalities.has(node.attributes.fn))) continue;
+    if (!operands.some(operand => dependent.has(operand)) || !operands.every(operand => stepped.has(operand))) continue;
+    for (const one of topological(operands)) if (isWholePart(one)) found.add(one);
   }
   return found;
 }
@@ -365,6 +394,8 @@ const joined = (outputs: readonly Node[]): Node =>
 
 /** Crossings that are looked for; on so many random lines, of lengths over these sizes. */
 const [crossingCount, lineCount] = [6, 48];
+/** Of a whole number there are as many levels, that are near zero, and on each line so many are looked at. */
+const [levelCount, levelsOnLine] = [32, 6];
 const lineSizes = [1, 0.1, 10, 0.01, 100, 1000, 1];
 /** Each line is looked at in so many places. */
 const placesOnLine = 24;
@@ -396,7 +427,9 @@ export function jumpingCandidates(
   const lineOf = randomLine(inputs, known);
   const random = fixedNumbers(1);
   const found = new Int32Array(switches.length);
-  const jumps = switches.map((): boolean | undefined => undefined);
+  const compared = comparedWholes(outputs, candidates);
+  const certain = new Set(candidates.filter(node => compared.has(node)).map(node => switchOf.get(node)));
+  const jumps = switches.map((_, i): boolean | undefined => (certain.has(i) ? true : undefined));
   for (let trial = 0; trial < lineCount && jumps.includes(undefined); trial++) {
     const length = lineSizes[trial % lineSizes.length];
     const line = lineOf(length, random, trial % 2 === 1);
@@ -408,18 +441,20 @@ export function jumpingCandidates(
       return m;
     };
     const scan = scanLine(modesAt);
-    switches.forEach(({offset, size: count}, i) => {
+    switches.forEach(({kind, offset, size: count}, i) => {
       if (jumps[i] !== undefined) return;
       const mode = offset + (Math.floor(((random() + 1) / 2) * count) % count);
-      const crossing = crossingOn(scan, s => modesAt(s, i), mode);
-      if (crossing === undefined) return;
-      // Others that change at the same place are its own doing, or a kind of crossing that tells nothing of this one.
-      const [one, other] = crossing.sides.map(s => valueAt([...line(crossing.at), modesAt(s)])[0].slice());
-      if (!one.every(Number.isFinite) || !other.every(Number.isFinite)) return;
-      found[i]++;
-      const largest = one.reduce((most, x, k) => Math.max(most, Math.abs(x), Math.abs(other[k])), length);
-      if (one.some((x, k) => Math.abs(x - other[k]) > continuityRounding * largest)) jumps[i] = true;
-      else if (found[i] === crossingCount) jumps[i] = false;
+      const isInteger = kind === 'integer';
+      const [onLine, enough] = isInteger ? [levelsOnLine, levelCount] : [1, crossingCount];
+      for (const crossing of crossingsOn(scan, s => modesAt(s, i), mode, onLine)) {
+        // Others that change at the same place are its own doing, or a kind of crossing that tells nothing of this one.
+        const [one, other] = crossing.sides.map(s => valueAt([...line(crossing.at), modesAt(s)])[0].slice());
+        if (!one.every(Number.isFinite) || !other.every(Number.isFinite)) continue;
+        found[i]++;
+        const largest = one.reduce((most, x, k) => Math.max(most, Math.abs(x), Math.abs(other[k])), length);
+        if (one.some((x, k) => Math.abs(x - other[k]) > continuityRounding * largest)) jumps[i] = true;
+      }
+      if (jumps[i] === undefined && found[i] >= enough) jumps[i] = false;
     });
   }
   return candidates.map(node => {
@@ -472,21 +507,30 @@ const randomLine =
 const scanLine = (modesAt: (s: number) => Float64Array): Float64Array[] =>
   Array.from({length: placesOnLine + 1}, (_, k) => modesAt(-1 + (2 * k) / placesOnLine));
 
-/** Where on a line a mode changes first, and places on either side that differ by rounding. */
-function crossingOn(
+interface LineCrossing {
+  readonly at: number;
+  readonly sides: readonly [low: number, high: number];
+}
+
+/** Where on a line a mode changes, with places on either side that differ by rounding: changes near zero come first. */
+function crossingsOn(
   scan: readonly Float64Array[],
   modesAt: (s: number) => Float64Array,
   mode: number,
-): {readonly at: number; readonly sides: readonly [low: number, high: number]} | undefined {
-  const k = scan.findIndex((m, place) => place > 0 && m[mode] !== scan[place - 1][mode]);
-  if (k < 0) return undefined;
-  let [low, high] = [-1 + (2 * (k - 1)) / placesOnLine, -1 + (2 * k) / placesOnLine];
-  for (let halving = 0; halving < 52; halving++) {
-    const middle = (low + high) / 2;
-    if (modesAt(middle)[mode] === scan[k - 1][mode]) low = middle;
-    else high = middle;
-  }
-  return {at: high, sides: [low, high]};
+  most = 1,
+): LineCrossing[] {
+  const level = (k: number): number => Math.min(Math.abs(scan[k - 1][mode]), Math.abs(scan[k][mode]));
+  const places = scan.flatMap((m, k) => (k > 0 && m[mode] !== scan[k - 1][mode] ? [k] : []));
+  if (most > 1) places.sort((a, b) => level(a) - level(b));
+  return places.slice(0, most).map(k => {
+    let [low, high] = [-1 + (2 * (k - 1)) / placesOnLine, -1 + (2 * k) / placesOnLine];
+    for (let halving = 0; halving < 52; halving++) {
+      const middle = (low + high) / 2;
+      if (modesAt(middle)[mode] === scan[k - 1][mode]) low = middle;
+      else high = middle;
+    }
+    return {at: high, sides: [low, high]};
+  });
 }
 
 /** Borders as a step has them: functions of its state, whose modes are a part of it, and of other inputs. */
@@ -550,7 +594,7 @@ export function isAttracting(
     const scan = scanLine(modesAt);
     for (let pick = 0; pick < Math.min(likely.length, bordersOnLine); pick++) {
       const {event, mode} = likely[Math.floor(((random() + 1) / 2) * likely.length) % likely.length];
-      const crossing = crossingOn(scan, modesAt, mode);
+      const [crossing] = crossingsOn(scan, modesAt, mode) as [LineCrossing?];
       if (crossing === undefined) continue;
       const modes = modesAt(crossing.sides[0]);
       const [below, above] = [0, 1].map(side => {

@@ -45,6 +45,31 @@ describe('the search for switches', () => {
     levelled((y, c) => tf.greater(tf.max(tf.stack([tf.scalar(-2), y])), c));
   });
 
+  it('finds whole numbers of which few levels matter', () => {
+    levelled((y, c) => tf.greaterEqual(tf.floor(tf.div(y, c)), 1));
+    levelled((y, c) => tf.logicalNot(tf.less(tf.floor(tf.div(y, c)), 1)));
+    levelled((y, c) => tf.notEqual(tf.floor(tf.div(y, c)), 0));
+    levelled((y, c) => {
+      const level = tf.floor(tf.div(y, c));
+      return tf.logicalAnd(tf.greater(level, 0.5), tf.less(level, 4.5));
+    });
+    levelled((y, c) =>
+      tf.gather([0, 0, 0, 1, 1, 1], tf.cast(tf.clipByValue(tf.floor(tf.div(tf.mul(3, y), c)), 0, 5), 'int32')),
+    );
+    const stairs = ode<{c: tf.Tensor}>(({y, params}) => tf.step(tf.sub(tf.floor(tf.div(y, params.c)), 0.5)).add(2));
+    const options = {scheme: rk4(), dt: 0.1, t1: 1, params: {c}, saveAt: 'end'} as const;
+    const loss = ({y}: {y: tf.Tensor}): tf.Scalar => tf.sum(tf.slice(y, [1], [1])) as tf.Scalar;
+    const {gradient, product} = simulate.hvp(stairs, {y: 0.2}, options, loss, {params: {c: 1}});
+    expect(gradient.params.c[0]).to.be.closeTo(slope, 1e-12);
+    expect(product.params.c[0]).to.be.closeTo(0, 1e-12);
+  });
+
+  it('passes over whole numbers of a continuous function', () => {
+    const wave = ode(({y}) => tf.abs(tf.sub(tf.sub(y, tf.mul(2, tf.floor(tf.div(tf.add(y, 1), 2)))), 0)));
+    const options = {scheme: rk4(), dt: 0.01, t1: 0.5} as const;
+    expect(Object.keys(simulate(wave, {y: 0.4}, options).state().blocks)).to.deep.equal(['y']);
+  });
+
   it('passes over kinks, for other parameters too', () => {
     const kinks = ode<{slope: tf.Tensor; from: tf.Tensor}>(({y, params: {slope, from}}) =>
       tf.add(tf.leakyRelu(y, 0.1), tf.where(tf.less(y, from), 0, tf.mul(slope, tf.sub(y, from)))),
