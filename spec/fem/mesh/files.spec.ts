@@ -3,9 +3,12 @@ import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {expect} from 'chai';
+import fc from 'fast-check';
 import {zlibSync} from 'fflate';
 import {readMesh, type ReadMeshOptions} from '../../../fem/index.js';
+import {StiffgradError} from '../../../lib/errors.js';
 import {cellShape, cellShapes} from '../../../fem/mesh/cell-types.js';
+import {runs} from '../../property.js';
 
 /** Numbers as bytes: [kind, ...numbers] in turn, and texts. */
 function bytes(parts: readonly (string | readonly [string, ...number[]])[], littleEndian = true): Uint8Array {
@@ -459,5 +462,22 @@ describe('readMesh', () => {
       rmSync(folder, {recursive: true});
     }
     expect(await readMesh(3 as never).catch((error: Error) => error.message)).to.include('path, bytes or text, not 3');
+  });
+
+  it('refuses any damaged file with an error of this package', async () => {
+    const sources = [gmsh22, gmsh41, binary22(true), binary41(false), legacyText, legacyBinary, legacy51].map(source =>
+      typeof source === 'string' ? new TextEncoder().encode(source) : source,
+    );
+    const where = fc.double({min: 0, max: 1, maxExcluded: true, noNaN: true});
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...sources), where, fc.option(fc.nat({max: 255})), async (whole, at, byte) => {
+        const place = Math.floor(at * whole.length);
+        const damaged = whole.slice(0, byte === null ? place : whole.length);
+        if (byte !== null) damaged[place] = byte;
+        const read = readMesh(damaged, {format: whole[0] === 36 ? 'gmsh' : 'vtk'});
+        await read.catch((error: unknown) => expect(error).to.be.instanceOf(StiffgradError));
+      }),
+      runs(150),
+    );
   });
 });
