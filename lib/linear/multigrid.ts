@@ -1,7 +1,9 @@
 /**
- * Multigrid by smoothed aggregation (Vaněk, Mandel & Brezina, Computing 56 (1996) 179–196): a V-cycle with Gauss–Seidel
- * sweeps, forwards before and backwards after the coarse correction, so that it is symmetric and a preconditioner of
- * conjugate gradients. Its iterations hardly grow with the number of unknowns if the near null space is told.
+ * Multigrid by smoothed aggregation (Vaněk, Mandel & Brezina, Computing 56 (1996) 179–196), with Gauss–Seidel sweeps:
+ * forwards before the coarse correction and backwards after it, so that a cycle is symmetric and a preconditioner of
+ * conjugate gradients. Its iterations hardly grow with the number of unknowns if the near null space is told. Coarse
+ * levels are visited twice (a W-cycle): from 27,744 to 295,704 unknowns in space a V-cycle goes from 27 iterations to
+ * 38, a W-cycle from 22 to 25.
  *
  * Aggregates, tentative prolongators and all patterns depend on the matrix's pattern alone and are found once
  * (`Hierarchy`). For each matrix the prolongators are smoothed, and coarse matrices are computed anew
@@ -32,7 +34,7 @@ import {analyzeLdlt} from './sparse-ldlt.js';
 export interface MultigridOptions extends NearNullSpaceOptions {
   /** Gauss–Seidel sweeps before and after each coarse correction, in alternating directions. Default 1. */
   readonly sweeps?: number;
-  /** Matrices of at most so many rows are factored. Default 500. */
+  /** Matrices of at most so many rows are factored. Default 1000. */
   readonly coarsest?: number;
 }
 
@@ -112,7 +114,7 @@ class Hierarchy {
 
   constructor(blocks: BlockPattern, options: MultigridOptions) {
     this.sweeps = options.sweeps ?? 1;
-    const {coarsest = 500} = options;
+    const {coarsest = 1000} = options;
     let vectors = nearNullSpace(options, blocks.count * blocks.height, blocks.height);
     let level = blocks;
     while (level.count * level.height > coarsest) {
@@ -282,6 +284,7 @@ class Level {
   readonly right: Float64Array;
   readonly residual: Float64Array;
   private largest: LargestEigenvalue | undefined;
+  private second: {readonly x: Float64Array; readonly right: Float64Array} | undefined;
 
   constructor(
     readonly plan: LevelPlan,
@@ -300,6 +303,12 @@ class Level {
 
   get matrix(): BlockRows {
     return {pattern: this.plan.blocks, values: this.values};
+  }
+
+  /** Room for a second cycle. */
+  get again(): {readonly x: Float64Array; readonly right: Float64Array} {
+    const {length} = this.x;
+    return (this.second ??= {x: new Float64Array(length), right: new Float64Array(length)});
   }
 
   get size(): number {
@@ -536,7 +545,7 @@ function largestOfTridiagonal(diagonal: readonly number[], beside: readonly numb
   return high;
 }
 
-/** One V-cycle as the inverse of a matrix. */
+/** One cycle as the inverse of a matrix. */
 class MultigridCycle implements PreconditionerFactor {
   private readonly levels: Level[] = [];
   private readonly factor: Factor;
@@ -569,6 +578,18 @@ class MultigridCycle implements PreconditionerFactor {
     this.cycle(0, r, z);
   }
 
+  /**
+   * A second cycle for what the first leaves of a level's right-hand side: aggregates of aggregates are large, and
+   * coarse levels cost little.
+   */
+  private cycleAgain(k: number): void {
+    const {matrix, x, right, again} = this.levels[k];
+    multiplyBlocks(matrix, x, again.right);
+    for (let i = 0; i < right.length; i++) again.right[i] = right[i] - again.right[i];
+    this.cycle(k, again.right, again.x);
+    for (let i = 0; i < x.length; i++) x[i] += again.x[i];
+  }
+
   /** x ≈ A⁻¹ b on a level. */
   private cycle(k: number, b: Float64Array, x: Float64Array): void {
     const {
@@ -595,6 +616,7 @@ class MultigridCycle implements PreconditionerFactor {
     next.right.fill(0);
     addTransposedProduct(prolongator, residual, next.right);
     this.cycle(k + 1, next.right, next.x);
+    if (next.prolongator !== undefined) this.cycleAgain(k + 1);
     addProduct(prolongator, next.x, x);
     for (let s = sweeps - 1; s >= 0; s--) {
       if (s % 2 === 0) sweepBackward(matrix, inverses, b, x);

@@ -143,7 +143,7 @@ describe('linear: preconditioners of assembled matrices', () => {
   });
 
   it('refuses what it cannot use', () => {
-    const {pattern, values} = grid(30);
+    const {pattern, values} = grid(40);
     const negative = values.map(value => -value);
     for (const preconditioner of ['block-jacobi', 'incomplete-cholesky', 'multigrid'] as const) {
       const error = failure(() => cg({preconditioner}).analyze(pattern).factor(negative));
