@@ -3,9 +3,9 @@
  * and decompression are correct, or the row sums differ (the test of SparseMatrixColorings and of PETSc's
  * coloured Jacobians). Done once for every structure, when its values are first available.
  */
-import type {Executable} from '../engine/engine.js';
+import type {Executable, Programs} from '../engine/engine.js';
 import {chooseEngine} from '../engine/index.js';
-import {StiffgradError} from '../errors.js';
+import {MemoryError, StiffgradError} from '../errors.js';
 import {dependents} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
@@ -47,7 +47,7 @@ function direction(size: number): Float64Array {
  */
 function valuesAt(values: readonly Node[], at: (name: string) => Float64Array | undefined): Float64Array[] {
   const inputs = topological(withoutDeclarations(values)).filter((node): node is Node<'input'> => isOp(node, 'input'));
-  const program = chooseEngine('auto').compile({
+  const program = compileOnce({
     evaluate: {inputs, outputs: values.map((node, i) => ({name: `value ${i}`, node}))},
   });
   for (const {
@@ -58,6 +58,16 @@ function valuesAt(values: readonly Node[], at: (name: string) => Float64Array | 
   }
   program.run('evaluate');
   return values.map((_, i) => program.buffer(`value ${i}`));
+}
+
+function compileOnce(programs: Programs): Executable {
+  const engine = chooseEngine('auto');
+  try {
+    return engine.compile(programs);
+  } catch (error) {
+    if (!(error instanceof MemoryError) || engine.fallback === undefined) throw error;
+    return engine.fallback.compile(programs);
+  }
 }
 
 interface Mismatch {
