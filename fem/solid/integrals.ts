@@ -1,0 +1,84 @@
+/** Integrals of shape functions over a body's cells: volumes, and forces and masses spread to nodes. */
+import * as tf from '@tensorflow/tfjs';
+import {constantTensor} from '../../lib/internal.js';
+import {assembled, geometryOf, ruleFor, tracedGeometry, type Block, type Rule} from './blocks.js';
+import type {ReadField} from './coefficient.js';
+import {vectorsOf, type VectorAt, type VectorField} from './loads.js';
+
+/** The cells of a block with the rule for products of shape functions. */
+export interface Volumes {
+  readonly block: Block;
+  readonly rule: Rule;
+  /** [cells, points] */
+  readonly weights: tf.Tensor;
+}
+
+/** @param positions where they are tensors */
+export function volumesOf(block: Block, points: Float64Array, positions: tf.Tensor | undefined): Volumes {
+  const rule = ruleFor(block.shape.type, 'mass');
+  if (positions !== undefined)
+    return {block, rule, weights: tracedGeometry(block, positions, rule).weights as tf.Tensor};
+  const {weights} = geometryOf(block, points, rule);
+  return {block, rule, weights: constantTensor(weights as Float64Array, [block.count, rule.count])};
+}
+
+/** A field's values at the points of cells: [cells, points], [cells, 1] or []. */
+export function fieldAtPoints({block, rule}: Pick<Volumes, 'block' | 'rule'>, {per, tensor}: ReadField): tf.Tensor {
+  const {count, first, nodes, shape} = block;
+  if (per === 'body') return tf.reshape(tensor, []);
+  const flat = tf.reshape(tensor, [-1]);
+  if (per === 'cells') return tf.reshape(tf.slice(flat, [first], [count]), [count, 1]);
+  const rows = tf.reshape(tf.gather(flat, tf.tensor1d(nodes, 'int32')), [count, shape.nodes]);
+  return tf.matMul(rows as tf.Tensor2D, constantTensor(rule.N, [rule.count, shape.nodes]) as tf.Tensor2D, false, true);
+}
+
+/** Weights times fields, [cells, points]. */
+export const weighted = (volumes: Volumes, fields: readonly ReadField[]): tf.Tensor =>
+  fields.reduce((product, field) => tf.mul(product, fieldAtPoints(volumes, field)), volumes.weights);
+
+/** ∫ N b dV times the fields in `scale`, [nodes, axes]. */
+export function spreadVectors(
+  volumes: readonly Volumes[],
+  field: VectorField,
+  at: VectorAt,
+  scale: readonly ReadField[],
+): tf.Tensor {
+  const [total, d] = at.X.shape;
+  return volumes
+    .map(part => {
+      const {block, rule} = part;
+      const [n, np] = [block.shape.nodes, rule.count];
+      const N = constantTensor(rule.N, [np, n]) as tf.Tensor2D;
+      const own = tf.reshape(tf.gather(at.X, tf.tensor1d(block.nodes, 'int32')), [block.count, n, d]);
+      const rows = tf.reshape(tf.transpose(own, [0, 2, 1]), [block.count * d, n]) as tf.Tensor2D;
+      const places = tf.transpose(tf.reshape(tf.matMul(rows, N, false, true), [block.count, d, np]), [0, 2, 1]);
+      const vectors = vectorsOf(field, {...at, X: tf.reshape(places, [block.count * np, d])}, 'bodyForce');
+      const forces = tf.mul(
+        tf.reshape(vectors, [block.count, np, d]),
+        tf.reshape(weighted(part, scale), [block.count, np, 1]),
+      );
+      const columns = tf.reshape(tf.transpose(forces, [0, 2, 1]), [block.count * d, np]) as tf.Tensor2D;
+      const nodal = tf.transpose(tf.reshape(tf.matMul(columns, N), [block.count, d, n]), [0, 2, 1]);
+      return assembled(nodal, block.nodes, total);
+    })
+    .reduce((sum, nodal) => tf.add(sum, nodal));
+}
+
+/** The thickness at nodes, [nodes], or one number, []; of a field by cells the mean of the cells at each node. */
+export function thicknessAtNodes({per, tensor}: ReadField, blocks: readonly Block[], total: number): tf.Tensor {
+  if (per === 'body') return tf.reshape(tensor, []);
+  if (per === 'nodes') return tf.reshape(tensor, [total, 1]);
+  const counts = new Float64Array(total);
+  const sums = blocks.map(({count, first, nodes, shape}) => {
+    for (const node of nodes) counts[node]++;
+    const own = tf.reshape(tf.slice(tf.reshape(tensor, [-1]), [first], [count]), [count, 1]);
+    return assembled(tf.tile(own, [1, shape.nodes]), nodes, total);
+  });
+  return tf.div(
+    sums.reduce((sum, x) => tf.add(sum, x)),
+    constantTensor(
+      counts.map(x => Math.max(x, 1)),
+      [total, 1],
+    ),
+  );
+}

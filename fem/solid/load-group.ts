@@ -1,0 +1,2 @@
+/** What acts on a body. */
+export {bodyForce, elasticFoundation, gravity, pointLoad, pressure, traction} from './loads.js';

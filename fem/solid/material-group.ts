@@ -1,0 +1,2 @@
+/** Laws of elasticity. */
+export {linearElastic, mooneyRivlin, neoHookean, neuralMaterial, stVenantKirchhoff} from './materials.js';

@@ -1,0 +1,89 @@
+/** Values at places inside a body's cells. */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
+import {isSimplex, shapeFunctions} from '../cells/shape-functions.js';
+import type {Mesh} from '../mesh/mesh.js';
+import {inverseOf, type Block} from './blocks.js';
+
+/** How far outside of a cell, in reference coordinates, a place may lie by rounding. */
+const tolerance = 1e-8;
+
+/** @throws OptionError 'outside' where a place lies in no cell */
+export function probeOf(
+  mesh: Mesh,
+  blocks: readonly Block[],
+  places: readonly (readonly number[])[],
+): (nodal: tf.Tensor) => tf.Tensor {
+  const found = places.map((place, i) => {
+    for (const block of blocks) {
+      const at = cellAt(mesh, block, place);
+      if (at !== undefined) return at;
+    }
+    throw new OptionError('outside', `probe: place ${i}, (${place.join(', ')}), is outside of the body.`, {place: i});
+  });
+  const width = Math.max(...found.map(({nodes}) => nodes.length));
+  const ids = new Int32Array(found.length * width);
+  const weights = new Float64Array(found.length * width);
+  found.forEach(({nodes, values}, i) => {
+    ids.set(nodes, i * width);
+    weights.set(values, i * width);
+  });
+  return nodal => {
+    const rows = tf.reshape(tf.gather(nodal, tf.tensor1d(ids, 'int32')), [found.length, width, mesh.dimension]);
+    return tf.sum(tf.mul(rows, constantTensor(weights, [found.length, width, 1])), 1);
+  };
+}
+
+/** The first cell that holds a place, with the values of its shape functions there. */
+function cellAt(
+  {points, dimension: d}: Mesh,
+  {shape, nodes, count}: Block,
+  place: readonly number[],
+): {nodes: Int32Array; values: readonly number[]} | undefined {
+  const N = shapeFunctions(shape.type);
+  for (let cell = 0; cell < count; cell++) {
+    const own = nodes.subarray(cell * shape.nodes, (cell + 1) * shape.nodes);
+    const isNear = place.every((x, k) => {
+      let [low, high] = [Infinity, -Infinity];
+      for (const node of own) {
+        low = Math.min(low, points[node * d + k]);
+        high = Math.max(high, points[node * d + k]);
+      }
+      // Curved sides of quadratic cells bulge beyond their nodes.
+      const margin = (shape.order === 1 ? 1e-8 : 0.25) * (high - low);
+      return x >= low - margin && x <= high + margin;
+    });
+    const at = isNear ? referencePlace(points, own, N, place, isSimplex(shape)) : undefined;
+    if (at !== undefined) return {nodes: own, values: N(at).values};
+  }
+  return undefined;
+}
+
+/** Reference coordinates of a place by Newton's method; undefined where it lies outside. */
+function referencePlace(
+  points: Float64Array,
+  nodes: Int32Array,
+  N: ReturnType<typeof shapeFunctions>,
+  place: readonly number[],
+  simplex: boolean,
+): number[] | undefined {
+  const d = place.length;
+  let at = new Array<number>(d).fill(simplex ? 1 / (d + 1) : 0);
+  for (let iteration = 0; iteration < 20; iteration++) {
+    const {values, derivatives} = N(at);
+    const gap = place.map((x, a) => x - values.reduce((sum, v, i) => sum + v * points[nodes[i] * d + a], 0));
+    const J = place.flatMap((_, a) =>
+      place.map((_x, b) => derivatives.reduce((sum, row, i) => sum + row[b] * points[nodes[i] * d + a], 0)),
+    );
+    const {inverse} = inverseOf(J, d);
+    const step = at.map((_, b) => gap.reduce((sum, g, a) => sum + inverse[b * d + a] * g, 0));
+    at = at.map((x, b) => x + step[b]);
+    if (!at.every(Number.isFinite)) return undefined;
+    if (step.every(s => Math.abs(s) < 1e-13)) break;
+  }
+  const inside = simplex
+    ? at.every(x => x >= -tolerance) && at.reduce((sum, x) => sum + x, 0) <= 1 + tolerance
+    : at.every(x => Math.abs(x) <= 1 + tolerance);
+  return inside ? at : undefined;
+}

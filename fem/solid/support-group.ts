@@ -1,0 +1,2 @@
+/** What holds a body. */
+export {held, prescribed} from './loads.js';

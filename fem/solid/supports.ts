@@ -1,0 +1,119 @@
+/** Which degrees of freedom are free, and the displacements of all nodes from those of the free ones. */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, type Params} from '../../lib/index.js';
+import {constantTensor} from '../../lib/internal.js';
+import type {Mesh} from '../mesh/mesh.js';
+import {pointAt} from '../mesh/topology.js';
+import {axisNumbers, vectorsOf, type Support} from './loads.js';
+import {nodesAt, nodeText} from './places.js';
+
+/** Degrees of freedom, node by node; each is free, held, or moves as prescribed. */
+export interface Degrees {
+  /** Numbers of the free ones, node · axes + axis, increasing. */
+  readonly free: Int32Array;
+  readonly hasMotion: boolean;
+  /** Displacements of all nodes, [nodes, axes]. */
+  readonly displacement: (at: {
+    readonly q: tf.Tensor;
+    readonly X: tf.Tensor;
+    readonly t: tf.Tensor;
+    readonly params: Params;
+  }) => tf.Tensor;
+  /** The part of [nodes, axes] that belongs to free degrees of freedom, [free]. */
+  readonly restricted: (nodal: tf.Tensor) => tf.Tensor;
+  /** Rigid motions that nothing prevents: 'translation along x', 'rotation about z'. */
+  readonly freeMotions: readonly string[];
+}
+
+const axisNames = ['x', 'y', 'z'];
+
+/** @throws OptionError 'contradictory-supports' where a degree of freedom is held and prescribed, or prescribed twice */
+export function degreesOf(mesh: Mesh, supports: readonly Support[]): Degrees {
+  const d = mesh.dimension;
+  const total = mesh.points.length;
+  // 0 free, 1 held, k + 2 prescribed by support k.
+  const state = new Int32Array(total);
+  const placed = supports.map(support => ({
+    support,
+    nodes: nodesAt(mesh, support.on, support.owner),
+    axes: axisNumbers(support, d),
+  }));
+  placed.forEach(({support, nodes, axes}, k) => {
+    const own = support.motion === undefined ? 1 : k + 2;
+    for (const node of nodes)
+      for (const axis of axes) {
+        const before = state[node * d + axis];
+        if (before !== 0 && before !== own)
+          throw new OptionError(
+            'contradictory-supports',
+            `solid: ${nodeText(mesh, node)} is ${before === 1 || own === 1 ? 'held and prescribed' : 'prescribed twice'} `
+              + `along ${axisNames[axis]}. Leave it out of one of the supports.`,
+            {node, axis},
+          );
+        state[node * d + axis] = own;
+      }
+  });
+  const free = Int32Array.from(Array.from({length: total}, (_, i) => i).filter(i => state[i] === 0));
+  const table = new Int32Array(total).fill(free.length);
+  free.forEach((degree, i) => (table[degree] = i));
+  let next = free.length + 1;
+  const motions = placed.flatMap(({support: {motion}, nodes, axes}) => {
+    if (motion === undefined) return [];
+    nodes.forEach((node, i) => axes.forEach(axis => (table[node * d + axis] = next + i * d + axis)));
+    next += nodes.length * d;
+    return [{motion, nodes}];
+  });
+  return {
+    free,
+    hasMotion: motions.length > 0,
+    displacement: ({q, X, t, params}) => {
+      const given = motions.map(({motion, nodes}) => {
+        const at = {X: tf.gather(X, tf.tensor1d(nodes, 'int32')), t, params};
+        return tf.reshape(vectorsOf(motion, at, 'prescribed'), [-1]);
+      });
+      const all = tf.concat([tf.reshape(q, [-1]), constantTensor(0, [1]), ...given]);
+      return tf.reshape(tf.gather(all, tf.tensor1d(table, 'int32')), [total / d, d]);
+    },
+    restricted: nodal => tf.gather(tf.reshape(nodal, [-1]), tf.tensor1d(free, 'int32')),
+    freeMotions: freeMotions(mesh, state),
+  };
+}
+
+/** The motion of a node at x, from the middle, for each rigid motion. */
+export function rigidMotions(x: readonly number[]): {readonly name: string; readonly motion: readonly number[]}[] {
+  const d = x.length;
+  const translations = x.map((_, k) => ({
+    name: `translation along ${axisNames[k]}`,
+    motion: x.map((_x, i) => (i === k ? 1 : 0)),
+  }));
+  const planes = d === 2 ? [[0, 1]] : [[1, 2], [2, 0], [0, 1]]; // prettier-ignore
+  const rotations = planes.map(([a, b], k) => ({
+    name: `rotation about ${axisNames[d === 2 ? 2 : k]}`,
+    motion: x.map((_, i) => (i === a ? -x[b] : i === b ? x[a] : 0)),
+  }));
+  return [...translations, ...rotations];
+}
+
+/** Rigid motions that move no supported degree of freedom: elimination on those degrees' rows. */
+function freeMotions(mesh: Mesh, state: Int32Array): string[] {
+  const d = mesh.dimension;
+  const count = state.length / d;
+  const middle = Array.from({length: d}, (_, k) => {
+    let sum = 0;
+    for (let node = 0; node < count; node++) sum += mesh.points[node * d + k];
+    return sum / count;
+  });
+  const size = mesh.points.reduce((most, x, i) => Math.max(most, Math.abs(x - middle[i % d])), 0);
+  const names = rigidMotions(new Array<number>(d).fill(0)).map(({name}) => name);
+  const pivots: {column: number; row: number[]}[] = [];
+  for (let degree = 0; degree < state.length && pivots.length < names.length; degree++) {
+    if (state[degree] === 0) continue;
+    const x = pointAt(mesh, Math.floor(degree / d)).map((c, k) => (c - middle[k]) / size);
+    let row = rigidMotions(x).map(({motion}) => motion[degree % d]);
+    for (const {column, row: pivot} of pivots) row = row.map((r, i) => r - row[column] * pivot[i]);
+    const column = row.reduce((best, r, i) => (Math.abs(r) > Math.abs(row[best]) ? i : best), 0);
+    if (Math.abs(row[column]) < 1e-9) continue;
+    pivots.push({column, row: row.map(r => r / row[column])});
+  }
+  return names.filter((_, i) => pivots.every(({column}) => column !== i));
+}
