@@ -32,9 +32,8 @@ const solidOptions = {
   /** 'lumped' (default) to nodes; 'consistent' as a matrix, for small bodies. */
   mass: optional(oneOf('lumped', 'consistent'), 'lumped'),
   /**
-   * 'displacement' (default); 'F-bar': the change of volume of each quad4 or hex8 is that in its middle; 'mixed': the
-   * change of volume and the pressure are one number for each quadrilateral or hexahedron. Both for nearly
-   * incompressible materials.
+   * 'displacement' (default); for nearly incompressible materials in quad4 and hex8 cells 'F-bar', where the change of
+   * volume of each cell is that in its middle, or 'mixed', where it is the mean of the cell (Q1P0).
    */
   formulation: optional(oneOf('displacement', 'F-bar', 'mixed'), 'displacement'),
   supports: optional(typed<readonly Support[]>(list), []),
@@ -447,14 +446,12 @@ function displacementGradient(u: tf.Tensor, gradients: tf.Tensor, n: number, d: 
 
 function requireFormulation(formulation: string, blocks: readonly Block[]): void {
   if (formulation === 'displacement') return;
-  const allowed = formulation === 'F-bar' ? /^(quad4|hex8)$/ : /^(quad|hex)/;
-  const wrong = blocks.find(({shape}) => !allowed.test(shape.type));
+  const wrong = blocks.find(({shape}) => shape.type !== 'quad4' && shape.type !== 'hex8');
   if (wrong === undefined) return;
   throw new OptionError(
     'bad-formulation',
-    `solid: formulation '${formulation}' is for ${formulation === 'F-bar' ? 'quad4 and hex8' : 'quad and hex'} cells; `
-      + `the mesh has ${wrong.shape.type}. For nearly incompressible triangles and tetrahedra take quadratic ones with `
-      + "'displacement', or quads and hexes.",
+    `solid: formulation '${formulation}' is for quad4 and hex8 cells; the mesh has ${wrong.shape.type}. Take `
+      + "quad4 or hex8 cells for nearly incompressible materials, or 'displacement'.",
   );
 }
 
