@@ -40,8 +40,8 @@ export function bodyBlocks(mesh: Mesh): Block[] {
   if (blocks.length === 0 || mesh.dimension < 2)
     throw new OptionError(
       'bad-mesh',
-      `solid: the points have ${mesh.dimension} coordinates, and the mesh has no ${mesh.dimension === 2 ? 'surfaces' : 'solids'} `
-        + 'as cells: a body in the plane has tri or quad cells, one in space tet or hex cells.',
+      `solid: the mesh has no ${mesh.dimension === 2 ? 'surfaces' : 'solids'} as cells: a body whose points have `
+        + 'two coordinates has tri or quad cells, one in space tet or hex cells.',
     );
   return blocks;
 }
@@ -102,8 +102,8 @@ export function geometryOf({shape, nodes, count, first}: Block, points: Float64A
       if (!(determinant > 0))
         throw new OptionError(
           'inverted-cell',
-          `solid: cell ${first + cell} (${shape.type}) is inverted or too distorted: its Jacobian at quadrature point `
-            + `${p} is ${determinant.toPrecision(3)}. Its nodes are ${nodesOfCell(nodes, cell, shape.nodes).join(', ')}.`,
+          `solid: cell ${first + cell} (${shape.type}) is inverted or too distorted: its Jacobian at `
+            + `point ${p} is ${determinant.toPrecision(3)}. Its nodes are ${nodesOfCell(nodes, cell, shape.nodes).join(', ')}.`,
           {cell: first + cell},
         );
       weights[cell * rule.count + p] = determinant * rule.weights[p];
@@ -136,7 +136,7 @@ export function inverseOf(J: ArrayLike<number>, d: number): {determinant: number
   return {determinant, inverse};
 }
 
-/** The same for positions that are tensors, [nodes, axes]: derivatives by them are those of a shape. */
+/** Geometry from positions that are tensors, [nodes, axes]: derivatives by them are those of a shape. */
 export function tracedGeometry({shape, nodes, count}: Block, points: tf.Tensor, rule: Rule): Geometry {
   const d = shape.dimension;
   const [n, np] = [shape.nodes, rule.count];
@@ -171,7 +171,7 @@ export function tangentsOf(at: tf.Tensor, count: number, n: number, d: number, r
   const own = rule.dN.length / (n * rule.count);
   const columns = tf.matMul(
     tf.reshape(tf.transpose(tf.reshape(at, [count, n, d]), [0, 2, 1]), [count * d, n]),
-    constantTensor(rule.dN, [n, own * rule.count]) as tf.Tensor2D,
+    constantTensor(rule.dN, [n, own * rule.count]),
   );
   const all = tf.reshape(columns, [count, d, own, rule.count]);
   return Array.from({length: d}, (_, a) =>
@@ -184,6 +184,6 @@ export function tangentsOf(at: tf.Tensor, count: number, n: number, d: number, r
 /** Sums rows of cells' nodes, [cells, nodes, axes], to rows of the mesh's nodes. */
 export function assembled(contributions: tf.Tensor, nodes: Int32Array, total: number): tf.Tensor {
   const width = contributions.size / nodes.length;
-  const rows = tf.reshape(contributions, [nodes.length, width]) as tf.Tensor2D;
+  const rows = tf.reshape<tf.Rank.R2>(contributions, [nodes.length, width]);
   return tf.unsortedSegmentSum(rows, tf.tensor1d(nodes, 'int32'), total);
 }

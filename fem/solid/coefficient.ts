@@ -55,7 +55,7 @@ export function fieldOf(
   const placed = (tensor: tf.Tensor): ReadField => ({per: placeOf(tensor.size, name, counts, said), tensor});
   if (typeof value === 'function')
     return params => {
-      const tensor: unknown = calledWithParams(value, params, name);
+      const tensor: tf.Tensor | undefined = calledWithParams(value, params, name);
       if (tensor instanceof tf.Tensor) return placed(tensor);
       throw bad(name, 'is a function that returned no tensor: is the parameter it reads in options.params?');
     };

@@ -49,7 +49,7 @@ export function evaluated(
     },
     Object.fromEntries(inputs.map(({name, shape}) => [name, shape])),
   );
-  for (const {name, values} of inputs) executable.optionalBuffer(name as 'value')?.set(values);
+  for (const {name, values} of inputs) executable.optionalBuffer(name)?.set(values);
   executable.run('value');
   return executable.buffer('value').slice();
 }

@@ -29,7 +29,7 @@ export function fieldAtPoints({block, rule}: Pick<Volumes, 'block' | 'rule'>, {p
   const flat = tf.reshape(tensor, [-1]);
   if (per === 'cells') return tf.reshape(tf.slice(flat, [first], [count]), [count, 1]);
   const rows = tf.reshape(tf.gather(flat, tf.tensor1d(nodes, 'int32')), [count, shape.nodes]);
-  return tf.matMul(rows as tf.Tensor2D, constantTensor(rule.N, [rule.count, shape.nodes]) as tf.Tensor2D, false, true);
+  return tf.matMul(rows, constantTensor(rule.N, [rule.count, shape.nodes]), false, true);
 }
 
 /** Weights times fields, [cells, points]. */
@@ -50,14 +50,14 @@ export function spreadVectors(
       const [n, np] = [block.shape.nodes, rule.count];
       const N = constantTensor(rule.N, [np, n]) as tf.Tensor2D;
       const own = tf.reshape(tf.gather(at.X, tf.tensor1d(block.nodes, 'int32')), [block.count, n, d]);
-      const rows = tf.reshape(tf.transpose(own, [0, 2, 1]), [block.count * d, n]) as tf.Tensor2D;
+      const rows = tf.reshape<tf.Rank.R2>(tf.transpose(own, [0, 2, 1]), [block.count * d, n]);
       const places = tf.transpose(tf.reshape(tf.matMul(rows, N, false, true), [block.count, d, np]), [0, 2, 1]);
       const vectors = vectorsOf(field, {...at, X: tf.reshape(places, [block.count * np, d])}, 'bodyForce');
       const forces = tf.mul(
         tf.reshape(vectors, [block.count, np, d]),
         tf.reshape(weighted(part, scale), [block.count, np, 1]),
       );
-      const columns = tf.reshape(tf.transpose(forces, [0, 2, 1]), [block.count * d, np]) as tf.Tensor2D;
+      const columns = tf.reshape<tf.Rank.R2>(tf.transpose(forces, [0, 2, 1]), [block.count * d, np]);
       const nodal = tf.transpose(tf.reshape(tf.matMul(columns, N), [block.count, d, n]), [0, 2, 1]);
       return assembled(nodal, block.nodes, total);
     })

@@ -10,7 +10,7 @@ import {facetsAt, nodesAt, type FacetPlace, type NodePlace} from './places.js';
 /** An axis of displacements. */
 export type Axis = 'x' | 'y' | 'z';
 
-/** Where a vector is asked for: reference positions [points, axes], the time and the parameters. */
+/** The place of a vector: reference positions [points, axes], the time and the parameters. */
 export interface VectorAt {
   readonly X: tf.Tensor;
   readonly t: tf.Tensor;
@@ -38,7 +38,7 @@ export interface LoadPlace {
   readonly X: tf.Tensor;
   readonly t: tf.Tensor;
   readonly params: Params;
-  /** Of the nodes [nodes], or one number []; none in space. */
+  /** Thickness at nodes [nodes, 1], or one number []; none in space. */
   readonly thickness?: tf.Tensor;
   readonly isLinear: boolean;
   /** ∫ N b dV for a vector at each quadrature point of the body, by mass or by volume. */
@@ -95,7 +95,7 @@ function scalarsOf(field: ScalarField, at: VectorAt, owner: string): tf.Tensor {
   );
 }
 
-function rowsOf(value: unknown, shape: readonly [number, number], owner: string): tf.Tensor {
+function rowsOf(value: tf.Tensor | undefined, shape: readonly [number, number], owner: string): tf.Tensor {
   if (!(value instanceof tf.Tensor)) throw new OptionError('bad-load', `${owner} returned no tensor.`);
   const fits = value.rank <= 2 && (value.shape as number[]).every((n, k) => n === 1 || n === shape[k + 2 - value.rank]);
   if (!fits)
@@ -131,7 +131,7 @@ function facetsOf(mesh: Mesh, on: FacetPlace, owner: string): Facets[] {
     const times = (matrix: tf.Tensor, rows: tf.Tensor, width: number): tf.Tensor => {
       const [from, to] = [matrix.shape[1]!, matrix.shape[0]];
       const columns = tf.reshape(tf.transpose(tf.reshape(rows, [count, from, width]), [0, 2, 1]), [-1, from]);
-      const product = tf.matMul(columns as tf.Tensor2D, matrix as tf.Tensor2D, false, true);
+      const product = tf.matMul(columns, matrix, false, true);
       return tf.transpose(tf.reshape(product, [count, width, to]), [0, 2, 1]);
     };
     return {

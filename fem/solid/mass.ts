@@ -59,7 +59,7 @@ function lumpedMass(spec: MassSpec, params: Params): tf.Tensor {
       const n = block.shape.nodes;
       const isLinear = block.shape.order === 1;
       const N = constantTensor(isLinear ? rule.N : rule.N.map(x => x * x), [rule.count, n]) as tf.Tensor2D;
-      const rows = tf.matMul(weights as tf.Tensor2D, N);
+      const rows = tf.matMul(weights, N);
       const whole = tf.sum(weights, 1, true);
       const own = isLinear ? rows : tf.mul(rows, tf.div(whole, tf.sum(rows, 1, true)));
       return assembled(tf.reshape(own, [block.count, n, 1]), block.nodes, total);
@@ -82,10 +82,7 @@ function consistentMass(spec: MassSpec, params: Params): tf.Tensor {
       for (let i = 0; i < width; i++)
         for (let j = 0; j < width; j++)
           products[(p * width + i) * width + j] = rule.N[p * width + i] * rule.N[p * width + j];
-    const values = tf.matMul(
-      weights as tf.Tensor2D,
-      constantTensor(products, [rule.count, width * width]) as tf.Tensor2D,
-    );
+    const values = tf.matMul(weights, constantTensor(products, [rule.count, width * width]));
     return Array.from({length: d}, (_, axis) => {
       const ids = new Int32Array(block.count * width * width);
       for (let e = 0; e < block.count; e++)

@@ -7,7 +7,8 @@ import * as tf from '@tensorflow/tfjs';
 import {callable, requireValue} from '../../lib/checks.js';
 import {OptionError, traced, type Params} from '../../lib/index.js';
 import {ranges, type FieldCoefficient} from './coefficient.js';
-import {contracted, Deformation, number} from './deformation.js';
+import type {Deformation} from './deformation.js';
+import {contracted, number} from './deformation.js';
 
 /** Coefficients at the points of a deformation, or without axes where they are one number. */
 export interface PointCoefficients {

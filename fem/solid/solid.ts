@@ -23,11 +23,11 @@ const solidOptions = {
   mesh: typed<Mesh>(object),
   /** A law of `materials`, or an energy by volume of F [points, 3, 3] that returns [points]. */
   material: typed<Material | EnergyOfF>(any),
-  /** By reference volume. Statics without gravity do not depend on it. */
+  /** Density by reference volume. Statics without gravity do not depend on it. */
   density: typed<FieldCoefficient>(),
   /** What a plane body does across its plane. Default 'strain': nothing. */
   plane: optional(oneOf('strain', 'stress'), 'strain'),
-  /** Of a plane body. Default 1. */
+  /** Thickness of a plane body. Default 1. */
   thickness: optional(typed<FieldCoefficient>()),
   /** 'lumped' (default) to nodes; 'consistent' as a matrix, for small bodies. */
   mass: optional(oneOf('lumped', 'consistent'), 'lumped'),
@@ -274,7 +274,7 @@ export function solid(spec: SolidSpec): Body {
           data,
           energy: ({x, data: own, params: inner}) => tf.sum(energies(part, tf.expandDims(x, 0), own, uniform, inner)),
         });
-        return term({q: u, v: u, t: tf.scalar(0), params} as never);
+        return term({q: u, v: u, t: tf.scalar(0), params});
       })
       .reduce((sum, force) => tf.add(sum, force));
 
@@ -324,7 +324,7 @@ export function solid(spec: SolidSpec): Body {
     return M.rank === 2 ? tf.reshape(tf.matMul(M, tf.reshape(v, [-1, 1])), v.shape) : tf.mul(M, v);
   };
 
-  const forces: MechanicalSystem['forces'][number][] = [at => degrees.restricted(nodalForce(at as never))];
+  const forces: MechanicalSystem['forces'][number][] = [at => degrees.restricted(nodalForce(at))];
   if (alpha > 0) forces.push(({v, params}) => tf.mul(-alpha, massTimes(v, params)));
   if (beta > 0)
     forces.push(({q, v, t, params}) => {
@@ -436,7 +436,7 @@ function displacementGradient(u: tf.Tensor, gradients: tf.Tensor, n: number, d: 
   const G = tf.reshape(gradients, [cells, n, d * np]);
   const H =
     cells === 1
-      ? tf.matMul(tf.reshape(u, [n, d]) as tf.Tensor2D, tf.reshape(G, [n, d * np]) as tf.Tensor2D, true, false)
+      ? tf.matMul(tf.reshape<tf.Rank.R2>(u, [n, d]), tf.reshape<tf.Rank.R2>(G, [n, d * np]), true, false)
       : tf.matMul(u, G, true, false);
   const rows = tf.reshape(H, [cells, d, d, np]);
   const component = (i: number, j: number): tf.Tensor =>

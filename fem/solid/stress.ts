@@ -8,7 +8,7 @@ import {Deformation, pairs} from './deformation.js';
 
 /** Kinds of stress. */
 export type StressKind = 'cauchy' | 'vonMises';
-/** Where stresses and strains are asked for. */
+/** Places of stresses and strains. */
 export type Where = 'nodes' | 'cells' | 'points';
 
 const axes = [0, 1, 2] as const;

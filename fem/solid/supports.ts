@@ -27,7 +27,7 @@ export interface Degrees {
 
 const axisNames = ['x', 'y', 'z'];
 
-/** @throws OptionError 'contradictory-supports' where a degree of freedom is held and prescribed, or prescribed twice */
+/** @throws OptionError 'contradictory-supports' where a degree is both held and prescribed, or prescribed twice */
 export function degreesOf(mesh: Mesh, supports: readonly Support[]): Degrees {
   const d = mesh.dimension;
   const total = mesh.points.length;
@@ -46,8 +46,8 @@ export function degreesOf(mesh: Mesh, supports: readonly Support[]): Degrees {
         if (before !== 0 && before !== own)
           throw new OptionError(
             'contradictory-supports',
-            `solid: ${nodeText(mesh, node)} is ${before === 1 || own === 1 ? 'held and prescribed' : 'prescribed twice'} `
-              + `along ${axisNames[axis]}. Leave it out of one of the supports.`,
+            `solid: ${nodeText(mesh, node)} is ${Math.min(before, own) === 1 ? 'held and prescribed' : 'prescribed twice'}`
+              + ` along ${axisNames[axis]}. Leave it out of one of the supports.`,
             {node, axis},
           );
         state[node * d + axis] = own;
