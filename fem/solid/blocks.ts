@@ -103,7 +103,8 @@ export function geometryOf({shape, nodes, count, first}: Block, points: Float64A
         throw new OptionError(
           'inverted-cell',
           `solid: cell ${first + cell} (${shape.type}) is inverted or too distorted: its Jacobian at `
-            + `point ${p} is ${determinant.toPrecision(3)}. Its nodes are ${nodesOfCell(nodes, cell, shape.nodes).join(', ')}.`,
+            + `point ${p} is ${determinant.toPrecision(3)}. `
+            + `Its nodes are ${nodesOfCell(nodes, cell, shape.nodes).join(', ')}.`,
           {cell: first + cell},
         );
       weights[cell * rule.count + p] = determinant * rule.weights[p];

@@ -46,7 +46,8 @@ export function degreesOf(mesh: Mesh, supports: readonly Support[]): Degrees {
         if (before !== 0 && before !== own)
           throw new OptionError(
             'contradictory-supports',
-            `solid: ${nodeText(mesh, node)} is ${Math.min(before, own) === 1 ? 'held and prescribed' : 'prescribed twice'}`
+            `solid: ${nodeText(mesh, node)} is `
+              + (Math.min(before, own) === 1 ? 'held and prescribed' : 'prescribed twice')
               + ` along ${axisNames[axis]}. Leave it out of one of the supports.`,
             {node, axis},
           );
