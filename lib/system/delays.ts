@@ -8,6 +8,7 @@ import type {Blocks, DelayEquations} from './equations.js';
 import type {Bivariant, Params} from './params.js';
 import {pastAt} from './past.js';
 import {ofShape, returned, scalar} from './returned.js';
+import {withSwitches} from './switches.js';
 
 /** The arguments of a history: a time before the start, [], and the parameters. */
 export interface HistoryAt<P = Params> {
@@ -55,7 +56,7 @@ export function delayEquations(
   const before = (t: tf.Tensor, x: Blocks): tf.Tensor =>
     history === undefined
       ? (x.start ?? x.y)
-      : returned('history', () => history({t, params}), {
+      : returned('history', () => withSwitches('history', {t, params}, history), {
           code: 'history-shape',
           ...ofShape(x.y.shape, 'y'),
           label: 'dde: history',

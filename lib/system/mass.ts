@@ -6,11 +6,16 @@ import {linalg} from '../linalg/index.js';
 import {constantTensor} from '../trace/trace.js';
 import {readNumeric, type Numeric} from './numeric.js';
 import {returned} from './returned.js';
+import {withSwitches} from './switches.js';
 
 /** The mass as a tensor in the running trace, in double precision. */
-export function massTensor<At>(mass: Numeric | ((at: At) => tf.Tensor), at: At): tf.Tensor {
+export function massTensor<At extends object>(mass: Numeric | ((at: At) => tf.Tensor), at: At): tf.Tensor {
   if (typeof mass === 'function')
-    return returned('mass', () => mass(at), {code: 'mass-shape', must: 'a tensor', data: {term: 'mass'}});
+    return returned('mass', () => withSwitches('mass', at, mass), {
+      code: 'mass-shape',
+      must: 'a tensor',
+      data: {term: 'mass'},
+    });
   if (mass instanceof tf.Tensor) return mass;
   const {values, shape} = readNumeric(mass, 'mass');
   return constantTensor(values, shape);

@@ -17,6 +17,7 @@ import type {Derivative, Noise, OdeSystem} from './ode.js';
 import {ode} from './ode.js';
 import type {Params, ParamsLike} from './params.js';
 import {returned, scalar, type Expected} from './returned.js';
+import {withSwitches} from './switches.js';
 
 /** The seed of the path: a whole number from 0 to 2⁵³, or a function of params that returns one as a scalar. */
 export type Seed<P = Params> = number | ((params: P) => tf.Tensor);
@@ -147,7 +148,7 @@ export function rademacher(seed: number, shape: readonly number[]): Float64Array
 export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params: Params): NoiseEquations {
   const given = typeof seed === 'number' ? undefined : seedTensor(seed, params);
   const traced = (y: tf.Tensor, t: tf.Tensor): tf.Tensor =>
-    returned('diffusion', () => diffusion({y, t, params}), diffusionOf(kind, y));
+    returned('diffusion', () => withSwitches('diffusion', {y, t, params}, diffusion), diffusionOf(kind, y));
   let isJudged = kind !== 'additive';
   const g = (y: tf.Tensor, t: tf.Tensor): tf.Tensor => {
     if (!isJudged && dependsOn(at => traced(at.y, at.t), {y, t}, 'y'))

@@ -249,12 +249,14 @@ export class SwitchScope {
   ): Node[] {
     const {offset, size} = this.switches.functions.get(term) as FunctionSwitches;
     const places = new Map<Node, Node>([[modes, slice(nodeOf(own), [offset], [size])]]);
-    for (const [name, stand] of stands) places.set(stand, nodeOf((at as Blocks)[name]));
+    const given = new Map(tensorsOf(at));
+    for (const [name, stand] of stands) places.set(stand, nodeOf(given.get(name) as tf.Tensor));
     return replaceNodes(nodes, places);
   }
 
   /** Looks for switches in a function, once. */
   private look<A extends object>(term: string, at: A, f: (at: A) => unknown, value: Node): void {
+    if (tensorsOf(at).length === 0) return;
     this.switches.looked.add(term);
     // Nodes are simplified as they are made: a reshaped state is one of what the state was reshaped from.
     const given = topological(tensorsOf(at).map(([, tensor]) => nodeOf(tensor)));
@@ -275,9 +277,16 @@ export class SwitchScope {
   }
 }
 
-/** The tensors that a function is called with, without its parameters and what is made when it is read. */
+/**
+ * The tensors that a function is called with, those of lists one by one, without its parameters and what is made when
+ * it is read.
+ */
 const tensorsOf = (at: object): [name: string, tensor: tf.Tensor][] =>
-  Object.entries(at).filter((entry): entry is [string, tf.Tensor] => entry[1] instanceof tf.Tensor);
+  Object.entries(at)
+    .flatMap(([name, value]: [string, unknown]) =>
+      Array.isArray(value) ? value.map((one: unknown, i): [string, unknown] => [`${name}.${i}`, one]) : [[name, value]],
+    )
+    .filter((entry): entry is [string, tf.Tensor] => entry[1] instanceof tf.Tensor);
 
 /** A function's value with inputs in the place of what it is called with; undefined where it cannot be taken so. */
 function standIn<A extends object>(
@@ -288,7 +297,13 @@ function standIn<A extends object>(
   const before = tracedLifts();
   const stands = new Map(tensorsOf(at).map(([name, {shape}]) => [name, input(`${name} of ${term}`, shape)] as const));
   const place = Object.defineProperties({}, Object.getOwnPropertyDescriptors(at)) as A;
-  for (const [name, stand] of stands) Object.defineProperty(place, name, {value: tensorOf(stand), enumerable: true});
+  const stood = (name: string, value: unknown): unknown => {
+    const stand = stands.get(name);
+    if (stand !== undefined) return tensorOf(stand);
+    return Array.isArray(value) ? value.map((one: unknown, i) => stood(`${name}.${i}`, one)) : value;
+  };
+  for (const [name, {value}] of Object.entries(Object.getOwnPropertyDescriptors(at)))
+    if (value !== undefined) Object.defineProperty(place, name, {value: stood(name, value), enumerable: true});
   const call = (): unknown => f(place);
   const {t} = place as {readonly t?: tf.Tensor};
   const value = t === undefined ? call() : atStage(t, call);

@@ -1,7 +1,7 @@
 /** Which comparisons are found to be switches, whatever values the parameters have where they are looked for. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {dde, ode, rk4, sde, simulate, stochastic} from '../../lib/index.js';
+import {dde, mechanics, ode, rk4, sde, simulate, stochastic, trapezoid} from '../../lib/index.js';
 
 describe('the search for switches', () => {
   it('finds one whose sides are equal for the given parameters alone', () => {
@@ -64,6 +64,27 @@ describe('the search for switches', () => {
     expect(product.params.c[0]).to.be.closeTo(0, 1e-12);
   });
 
+  it('finds those of a mass', () => {
+    const [border, T] = [0.6, 1.4];
+    // q(T) with the acceleration a below c and b above.
+    const [a, b] = [1.5, 0.5];
+    const q = (c: number): number => {
+      const rest = T - Math.sqrt((2 * c) / a);
+      return c + Math.sqrt(2 * c * a) * rest + (b * rest ** 2) / 2;
+    };
+    const heavier = mechanics<{c: tf.Tensor}>({
+      mass: ({q, params}) => tf.where(tf.less(q, params.c), 1, 3),
+      forces: ({q}) => tf.fill(q.shape, 1.5),
+    });
+    for (const scheme of [rk4(), trapezoid()]) {
+      const options = {scheme, dt: 0.1, t1: T, params: {c: border}, saveAt: 'end'} as const;
+      const {trajectory, pullback} = simulate.vjp(heavier, {q: 0, v: 0}, options);
+      expect(trajectory.values('q')[1]).to.be.closeTo(q(border), 1e-12);
+      const {params} = pullback({q: [0, 1]});
+      expect(params.c[0]).to.be.closeTo((q(border + 1e-5) - q(border - 1e-5)) / 2e-5, 1e-8);
+    }
+  });
+
   it('passes over whole numbers of a continuous function', () => {
     const wave = ode(({y}) => tf.abs(tf.sub(tf.sub(y, tf.mul(2, tf.floor(tf.div(tf.add(y, 1), 2)))), 0)));
     const options = {scheme: rk4(), dt: 0.01, t1: 0.5} as const;
@@ -87,12 +108,26 @@ describe('switches that are not located', () => {
     delays: [1],
     history: () => tf.scalar(0),
   });
+  const loud = sde({drift: ({y}) => tf.neg(y), diffusion: rate, noise: 'diagonal', calculus: 'ito', seed: 1});
+  const late = dde({
+    derivative: ({delayed: [before]}) => rate({y: before}),
+    delays: [0.4],
+    history: () => tf.scalar(0),
+  });
+  const stepped = dde({
+    derivative: ({delayed: [before]}) => before,
+    delays: [0.4],
+    history: ({t}) => rate({y: tf.add(t, 1.23)}),
+  });
   for (const [system, kind, options] of [
     [noisy, 'sde', {dt: 0.1, t1: 0.5, scheme: stochastic.eulerMaruyama()}],
     [delayed, 'dde', {dt: 0.1, t1: 0.5}],
+    [loud, 'diffusion of an sde', {dt: 0.1, t1: 0.5, scheme: stochastic.eulerMaruyama()}],
+    [late, 'delayed state of a dde', {dt: 0.1, t1: 0.5}],
+    [stepped, 'history of a dde', {dt: 0.1, t1: 0.5}],
   ] as const)
     it(`are named by a run (${kind}), unless that is meant`, () => {
-      const warning = /^Switches of a system with noise or delays are not located \('less in d[a-z]+'\): /;
+      const warning = /^Switches of a system with noise or delays are not located \('less in (d[a-z]+|history)'\): /;
       const warned = simulate(system, {y: 0}, options).warnings.filter(text => warning.test(text));
       expect(warned.length).to.equal(1);
       expect(simulate(system, {y: 0}, {...options, switches: 'ignore'}).warnings.join()).not.to.match(warning);
