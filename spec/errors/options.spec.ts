@@ -55,7 +55,7 @@ const cases: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   ],
   sparseLdlt: [
     () => face.sparseLdlt({ordering: 'column'}),
-    /sparseLdlt: ordering must be one of amd, nested-dissection, rcm, natural, not 'column'/,
+    /sparseLdlt: ordering must be one of auto, amd, nested-dissection, rcm, natural, not 'column'/,
   ],
   supernodalLu: [
     () => face.supernodalLu({arithmetic: 'wasm' as never}),
