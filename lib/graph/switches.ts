@@ -463,6 +463,59 @@ export function jumpingCandidates(
   });
 }
 
+/**
+ * Names of nodes without a border, and not exempt, at whose changes the program jumps, by trial on random lines: no switch is located
+ * there.
+ * @param known values that some inputs have; other inputs are random
+ */
+export function jumpsWithoutBorder(
+  outputs: readonly Node[],
+  dependent: readonly Node[],
+  known: (input: Node<'input'>) => Float64Array | undefined,
+  isExempt: (node: Node) => boolean,
+): string[] {
+  const order = topological(outputs);
+  const all = dependentNodes(order, new Set(dependent));
+  const stepped = steppedNodes(order, all);
+  const nodes = order.filter(
+    node =>
+      all.has(node)
+      && node.size > 0
+      && isWithoutBorder(node)
+      && !isExempt(node)
+      && !node.operands.every(operand => stepped.has(operand)),
+  );
+  if (nodes.length === 0) return [];
+  const inputs = inputsOf(outputs);
+  const valueAt = evaluator([joined(outputs)], inputs);
+  const [lineOf, random] = [randomLine(inputs, known), fixedNumbers(1)];
+  const levels = nodes.map(node => evaluator([node], inputs));
+  const found = new Set<string>();
+  for (let trial = 0; trial < 2 * lineSizes.length; trial++) {
+    const size = lineSizes[trial % lineSizes.length];
+    const line = lineOf(size, random, trial % 2 === 1);
+    nodes.forEach((node, i) => {
+      const levelAt = (s: number): Float64Array => levels[i](line(s))[0].slice();
+      const element = Math.floor(((random() + 1) / 2) * node.size) % node.size;
+      for (const {sides} of crossingsOn(scanLine(levelAt), levelAt, element)) {
+        const [one, other] = sides.map(s => valueAt(line(s))[0].slice());
+        if (one.some((x, k) => Math.abs(x - other[k]) > jumpShare * Math.max(size, Math.abs(x), Math.abs(other[k]))))
+          found.add(isOp(node, 'binary') || isOp(node, 'unary') ? node.attributes.fn : node.op);
+      }
+    });
+  }
+  return [...found];
+}
+
+/** Functions that are steep, and no jumps, change by less between neighbouring numbers, as a share of the values. */
+const jumpShare = 1e-6;
+
+const isWithoutBorder = (node: Node): boolean =>
+  node.op === 'argMax'
+  || node.op === 'argMin'
+  || (isOp(node, 'binary') && equalities.has(node.attributes.fn))
+  || (isOp(node, 'unary') && ['isNaN', 'isFinite', 'isInf'].includes(node.attributes.fn));
+
 const inputsOf = (nodes: readonly Node[]): Node<'input'>[] =>
   topological(nodes).filter((node): node is Node<'input'> => node.op === 'input');
 

@@ -89,14 +89,21 @@ function energyWarnings({traced: {name, energyDrifts}, options: {grid, plan}}: R
 }
 
 /** Warning for a run that takes switches as its stages meet them, though that was not asked for. */
-function switchWarnings({traced: {ignoredSwitches = []}}: RunContext): string[] {
-  if (ignoredSwitches.length === 0) return [];
-  const names = [...new Set(ignoredSwitches)].map(name => `'${name}'`);
-  return [
-    `Switches of a system with noise or delays are not located (${listed(names)}): a step across a border has order 1 `
-      + "at most, and derivatives do not know when it is crossed. switches: 'ignore' says that this is meant, "
-      + 'traced.noEvent(f) that f is continuous.',
-  ];
+function switchWarnings({traced: {ignoredSwitches = [], unlocatedJumps = []}}: RunContext): string[] {
+  const quoted = (names: readonly string[]): string => listed([...new Set(names)].map(name => `'${name}'`));
+  const effect = 'a step across one has order 1 at most, and derivatives do not know when it is crossed.';
+  const sentences: string[] = [];
+  if (ignoredSwitches.length > 0)
+    sentences.push(
+      `Switches of a system with noise or delays are not located (${quoted(ignoredSwitches)}): ${effect} `
+        + "switches: 'ignore' says that this is meant, traced.noEvent(f) that f is continuous.",
+    );
+  if (unlocatedJumps.length > 0)
+    sentences.push(
+      `Jumps without a border are not located (${quoted(unlocatedJumps)}): ${effect} Write the jump with tf.where and `
+        + "a comparison. traced.noEvent(f) or switches: 'ignore' says that this is meant.",
+    );
+  return sentences;
 }
 
 /** Looks at the contacts after every step: does a row neither press nor stand apart? */

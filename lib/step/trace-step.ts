@@ -303,6 +303,7 @@ function traceFormulation(
     order: context.scheme.order,
     ...(context.backwards === true ? {backwards: true, dissipative: context.scheme.dissipative} : {}),
     ...(context.holdsSwitches ? {switches: context.switches?.events} : {}),
+    unlocatedJumps: context.switches?.unlocated,
     positionLevelOnly: context.formulation.positionLevelOnly,
     energyDrifts: context.formulation.energyDrifts,
     ...(context.system.kind === 'mechanics' ? {notFinite: context.system.notFinite} : {}),

@@ -106,6 +106,8 @@ export interface TracedStep extends TimeDirection {
   readonly switches?: readonly SwitchEvent[];
   /** Names of switches that should be located, and cannot be. */
   readonly ignoredSwitches?: readonly string[] | undefined;
+  /** Names of jumps that have no border by which they could be located. */
+  readonly unlocatedJumps?: readonly string[] | undefined;
   /** Present if the run requests an error estimate, dense output or events. */
   readonly errorInfo?: ErrorInfo;
   readonly evaluations: Evaluations;

@@ -6,7 +6,14 @@
 import * as tf from '@tensorflow/tfjs';
 import {concat, input, lastNode, slice} from '../graph/build.js';
 import {topological, type Node} from '../graph/node.js';
-import {coursesOf, holdSwitches, jumpingCandidates, slidingMode, switchCandidates} from '../graph/switches.js';
+import {
+  coursesOf,
+  holdSwitches,
+  jumpingCandidates,
+  jumpsWithoutBorder,
+  slidingMode,
+  switchCandidates,
+} from '../graph/switches.js';
 import type {Course, HeldProgram} from '../graph/switches.js';
 import {replaceNodes} from '../graph/replace-nodes.js';
 import {requireSession, type Session} from '../trace/session.js';
@@ -43,6 +50,8 @@ export class SystemSwitches {
   /** Functions that were looked at. */
   readonly looked = new Set<string>();
   readonly events: SwitchEvent[] = [];
+  /** Jumps that are not located, as 'argMax in derivative'. */
+  readonly unlocated: string[] = [];
   /** Modes in all. */
   size = 0;
   /** Motion along borders that it is pushed to from both sides is a part of the equations. */
@@ -123,10 +132,11 @@ export class SwitchScope {
   }
 
   private candidates(value: Node, inputs: Iterable<Node>): Node[] {
-    const {exemptNodes} = this;
-    const isExempt = ({notes: {id}}: Node): boolean => exemptNodes.some(([after, last]) => id > after && id <= last);
-    return switchCandidates([value], new Set(inputs), isExempt);
+    return switchCandidates([value], new Set(inputs), this.isExempt);
   }
+
+  private readonly isExempt = ({notes: {id}}: Node): boolean =>
+    this.exemptNodes.some(([after, last]) => id > after && id <= last);
 
   /** Calls a user's function at a place. */
   call<A extends object>(term: string, at: A, f: (at: A) => unknown): unknown {
@@ -260,6 +270,8 @@ export class SwitchScope {
     this.switches.looked.add(term);
     // Nodes are simplified as they are made: a reshaped state is one of what the state was reshaped from.
     const given = topological(tensorsOf(at).map(([, tensor]) => nodeOf(tensor)));
+    const unlocated = jumpsWithoutBorder([value], given, this.known, this.isExempt);
+    this.switches.unlocated.push(...unlocated.map(name => `${name} in ${term}`));
     if (this.candidates(value, given).length === 0) return;
     const stood = standIn(term, at, f);
     if (stood === undefined) return;

@@ -1,7 +1,7 @@
 /** Which comparisons are found to be switches, whatever values the parameters have where they are looked for. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {dde, mechanics, ode, rk4, sde, simulate, stochastic, trapezoid} from '../../lib/index.js';
+import {dde, mechanics, ode, rk4, sde, simulate, stochastic, traced, trapezoid} from '../../lib/index.js';
 
 describe('the search for switches', () => {
   it('finds one whose sides are equal for the given parameters alone', () => {
@@ -132,4 +132,36 @@ describe('switches that are not located', () => {
       expect(warned.length).to.equal(1);
       expect(simulate(system, {y: 0}, {...options, switches: 'ignore'}).warnings.join()).not.to.match(warning);
     });
+});
+
+describe('jumps without a border', () => {
+  const run = {scheme: rk4(), dt: 0.1, t1: 1, params: {c: 0.9}} as const;
+  const warning = /^Jumps without a border are not located \('\w+ in derivative'\): /;
+  const jumps: readonly (readonly [name: string, f: (y: tf.Tensor, c: tf.Tensor) => tf.Tensor])[] = [
+    ['argMin', (y, c) => tf.argMin(tf.stack([y, c]))],
+    ['equal', (y, c) => tf.equal(tf.minimum(y, c), c)],
+    ['isNaN', (y, c) => tf.isNaN(tf.log(tf.sub(y, c)))],
+    ['the derivative of a largest value', (y, c) => tf.grad(x => tf.max(tf.stack([c, x])))(y)],
+  ];
+  for (const [name, f] of jumps)
+    it(`are named: ${name}`, () => {
+      const of = (call: (g: () => tf.Tensor) => tf.Tensor): string => {
+        const system = ode<{c: tf.Tensor}>(({y, params: {c}}) =>
+          tf.add(
+            2,
+            call(() => tf.cast(f(y, c), 'float32')),
+          ),
+        );
+        return simulate(system, {y: 0.2}, run).warnings.join();
+      };
+      expect(of(g => g())).to.match(warning);
+      expect(of(g => traced.noEvent(g))).to.equal('');
+    });
+
+  it('are none where the function is continuous', () => {
+    const system = ode<{c: tf.Tensor}>(({y, params: {c}}) =>
+      tf.add(tf.mul(tf.sub(y, c), tf.cast(tf.argMax(tf.stack([c, y])), 'float32')), tf.max(tf.stack([y, c]))),
+    );
+    expect(simulate(system, {y: 0.2}, run).warnings).to.deep.equal([]);
+  });
 });
