@@ -464,9 +464,10 @@ export function jumpingCandidates(
 }
 
 /**
- * Names of nodes without a border, and not exempt, at whose changes the program jumps, by trial on random lines: no switch is located
+ * Names of nodes without a border at whose changes the program jumps, by trial on random lines: no switch is located
  * there.
  * @param known values that some inputs have; other inputs are random
+ * @param isExempt nodes that are none
  */
 export function jumpsWithoutBorder(
   outputs: readonly Node[],
