@@ -55,7 +55,10 @@ export function multigrid(options: MultigridOptions = {}): MatrixPreconditioner 
   refuseUnknownOptions(
     options,
     {
-      coordinates: any,
+      coordinates: {
+        what: "a list of the nodes' positions, or a typed array of their numbers",
+        test: value => Array.isArray(value) || ArrayBuffer.isView(value),
+      },
       nearNullSpace: any,
       blockSize: positiveInteger,
       sweeps: positiveInteger,

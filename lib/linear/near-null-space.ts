@@ -55,7 +55,7 @@ function constants(n: number, blockSize: number): Float64Array[] {
 
 function flat(coordinates: ArrayLike<number> | readonly (readonly number[])[]): ArrayLike<number> {
   if (typeof coordinates[0] === 'number') return coordinates as ArrayLike<number>;
-  return (coordinates as readonly (readonly number[])[]).flat();
+  return (coordinates as readonly ArrayLike<number>[]).flatMap(row => Array.from(row));
 }
 
 /**

@@ -4,7 +4,9 @@
  * coloured Jacobians). Done once for every structure, when its values are first available.
  */
 import type {Executable, Programs} from '../engine/engine.js';
-import {chooseEngine} from '../engine/index.js';
+import {interpreter} from '../engine/interpreter.js';
+import {wasmSupported} from '../engine/wasm/wasm.js';
+import {automatic} from '../engine/automatic.js';
 import {MemoryError, StiffgradError} from '../errors.js';
 import {dependents} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
@@ -61,12 +63,12 @@ function valuesAt(values: readonly Node[], at: (name: string) => Float64Array | 
 }
 
 function compileOnce(programs: Programs): Executable {
-  const engine = chooseEngine('auto');
+  if (!wasmSupported()) return interpreter.compile(programs);
   try {
-    return engine.compile(programs);
+    return automatic.compile(programs);
   } catch (error) {
-    if (!(error instanceof MemoryError) || engine.fallback === undefined) throw error;
-    return engine.fallback.compile(programs);
+    if (error instanceof MemoryError) return interpreter.compile(programs);
+    throw error;
   }
 }
 

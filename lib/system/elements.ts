@@ -139,7 +139,7 @@ function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
         + 'none negative.',
       {element: bad},
     );
-  return Int32Array.from(nodes.flat());
+  return Int32Array.from(nodes.flatMap(list => Array.from(list)));
 }
 
 interface DataRows {

@@ -148,6 +148,26 @@ describe('elements, hessian', () => {
     }
   });
 
+  it('takes the nodes of an element as a typed array, too', () => {
+    const bar = (nodes: readonly ArrayLike<number>[]): Float64Array =>
+      equilibrium(
+        mechanics({
+          mass: 1,
+          forces: [
+            elements({
+              nodes: nodes as readonly number[][],
+              energy: ({x}) => tf.square(tf.sub(tf.sub(tf.gather(x, 1), tf.gather(x, 0)), 2)),
+            }),
+            ({q}) => tf.neg(tf.mul(q, tf.tensor1d([1, 0]))),
+          ],
+        }),
+        {q: [0, 1]},
+      ).values('q');
+    // The first node is drawn to 0, the second rests 2 from it.
+    expect(bar([Int32Array.of(0, 1)])).to.deep.equal(bar([[0, 1]]));
+    expect(bar([[0, 1]])[1]).to.be.closeTo(2, 1e-9);
+  });
+
   it('leads a compressed truss to where it rests, √(L² − 1) high, where Newton alone stays on the saddle', () => {
     const start = {q: [[0.01, 0.02]]};
     const rest = (hessian: Hessian, step = backtracking()): Float64Array =>
