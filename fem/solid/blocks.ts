@@ -8,7 +8,7 @@ import {cellShape, typesIn, type Cells, type CellShape, type CellType} from '../
 import type {Mesh} from '../mesh/mesh.js';
 
 /** A quadrature rule on a type of cell with its shape functions. */
-export interface Rule extends Quadrature {
+export interface CellRule extends Quadrature {
   readonly count: number;
   /** [points, nodes] */
   readonly N: Float64Array;
@@ -17,7 +17,7 @@ export interface Rule extends Quadrature {
 }
 
 /** Cells of one type. */
-export interface Block {
+export interface CellBlock {
   readonly shape: CellShape;
   readonly nodes: Int32Array;
   readonly count: number;
@@ -25,7 +25,7 @@ export interface Block {
   readonly first: number;
 }
 
-const blocksIn = (cells: Cells, dimension: number): Block[] => {
+const blocksIn = (cells: Cells, dimension: number): CellBlock[] => {
   let first = 0;
   return typesIn(cells).flatMap(({shape, nodes}) => {
     const block = {shape, nodes, count: nodes.length / shape.nodes, first};
@@ -35,7 +35,7 @@ const blocksIn = (cells: Cells, dimension: number): Block[] => {
 };
 
 /** The cells that fill the body. @throws OptionError 'bad-mesh' where there are none */
-export function bodyBlocks(mesh: Mesh): Block[] {
+export function bodyBlocks(mesh: Mesh): CellBlock[] {
   const blocks = blocksIn(mesh.cells, mesh.dimension);
   if (blocks.length === 0 || mesh.dimension < 2)
     throw new OptionError(
@@ -47,10 +47,10 @@ export function bodyBlocks(mesh: Mesh): Block[] {
 }
 
 /** Facets as blocks. */
-export const facetBlocks = (facets: Cells, dimension: number): Block[] => blocksIn(facets, dimension - 1);
+export const facetBlocks = (facets: Cells, dimension: number): CellBlock[] => blocksIn(facets, dimension - 1);
 
 /** A rule with the values of the shape functions at its points. */
-function ruleOf(type: CellType, rule: Quadrature): Rule {
+function ruleOf(type: CellType, rule: Quadrature): CellRule {
   const {dimension, nodes} = cellShape(type);
   const count = rule.points.length;
   const N = new Float64Array(count * nodes);
@@ -64,10 +64,10 @@ function ruleOf(type: CellType, rule: Quadrature): Rule {
   return {...rule, count, N, dN};
 }
 
-const kept = new Map<string, Rule>();
+const kept = new Map<string, CellRule>();
 
 /** The rule of a type for one purpose; the point in the middle is 'centre'. */
-export function ruleFor(type: CellType, purpose: 'stiffness' | 'mass' | 'centre'): Rule {
+export function ruleFor(type: CellType, purpose: 'stiffness' | 'mass' | 'centre'): CellRule {
   const key = `${type} ${purpose}`;
   let rule = kept.get(key);
   if (rule === undefined) {
@@ -86,7 +86,7 @@ export interface Geometry {
 }
 
 /** @throws OptionError 'inverted-cell' where a Jacobian is not above zero, with the number of the cell */
-export function geometryOf({shape, nodes, count, first}: Block, points: Float64Array, rule: Rule): Geometry {
+export function geometryOf({shape, nodes, count, first}: CellBlock, points: Float64Array, rule: CellRule): Geometry {
   const d = shape.dimension;
   const gradients = new Float64Array(count * shape.nodes * d * rule.count);
   const weights = new Float64Array(count * rule.count);
@@ -138,7 +138,7 @@ export function inverseOf(J: ArrayLike<number>, d: number): {determinant: number
 }
 
 /** Geometry from positions that are tensors, [nodes, axes]: derivatives by them are those of a shape. */
-export function tracedGeometry({shape, nodes, count}: Block, points: tf.Tensor, rule: Rule): Geometry {
+export function tracedGeometry({shape, nodes, count}: CellBlock, points: tf.Tensor, rule: CellRule): Geometry {
   const d = shape.dimension;
   const [n, np] = [shape.nodes, rule.count];
   const J = tangentsOf(tf.gather(points, tf.tensor1d(nodes, 'int32')), count, n, d, rule);
@@ -168,7 +168,7 @@ export function tracedGeometry({shape, nodes, count}: Block, points: tf.Tensor, 
 }
 
 /** Derivatives of positions by reference coordinates, by component and coordinate, [cells, points] each. */
-export function tangentsOf(at: tf.Tensor, count: number, n: number, d: number, rule: Rule): tf.Tensor[][] {
+export function tangentsOf(at: tf.Tensor, count: number, n: number, d: number, rule: CellRule): tf.Tensor[][] {
   const own = rule.dN.length / (n * rule.count);
   const columns = tf.matMul(
     tf.reshape(tf.transpose(tf.reshape(at, [count, n, d]), [0, 2, 1]), [count * d, n]),

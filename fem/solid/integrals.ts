@@ -1,20 +1,20 @@
 /** Integrals of shape functions over a body's cells: volumes, and forces and masses spread to nodes. */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/internal.js';
-import {assembled, geometryOf, ruleFor, tracedGeometry, type Block, type Rule} from './blocks.js';
+import {assembled, geometryOf, ruleFor, tracedGeometry, type CellBlock, type CellRule} from './blocks.js';
 import type {ReadField} from './coefficient.js';
 import {vectorsOf, type VectorAt, type VectorField} from './loads.js';
 
 /** The cells of a block with the rule for products of shape functions. */
 export interface Volumes {
-  readonly block: Block;
-  readonly rule: Rule;
+  readonly block: CellBlock;
+  readonly rule: CellRule;
   /** [cells, points] */
   readonly weights: tf.Tensor;
 }
 
 /** @param positions where they are tensors */
-export function volumesOf(block: Block, points: Float64Array, positions: tf.Tensor | undefined): Volumes {
+export function volumesOf(block: CellBlock, points: Float64Array, positions: tf.Tensor | undefined): Volumes {
   const rule = ruleFor(block.shape.type, 'mass');
   if (positions !== undefined)
     return {block, rule, weights: tracedGeometry(block, positions, rule).weights as tf.Tensor};
@@ -65,7 +65,7 @@ export function spreadVectors(
 }
 
 /** The thickness at nodes, [nodes], or one number, []; of a field by cells the mean of the cells at each node. */
-export function thicknessAtNodes({per, tensor}: ReadField, blocks: readonly Block[], total: number): tf.Tensor {
+export function thicknessAtNodes({per, tensor}: ReadField, blocks: readonly CellBlock[], total: number): tf.Tensor {
   if (per === 'body') return tf.reshape(tensor, []);
   if (per === 'nodes') return tf.reshape(tensor, [total, 1]);
   const counts = new Float64Array(total);

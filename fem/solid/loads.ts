@@ -4,11 +4,11 @@ import {finite, listOf, requireValue, shown} from '../../lib/checks.js';
 import {OptionError, ShapeError, type Params} from '../../lib/index.js';
 import {constantTensor, type Bivariant} from '../../lib/internal.js';
 import type {Mesh} from '../mesh/mesh.js';
-import {assembled, facetBlocks, ruleFor, tangentsOf, type Block, type Rule} from './blocks.js';
+import {assembled, facetBlocks, ruleFor, tangentsOf, type CellBlock, type CellRule} from './blocks.js';
 import {facetsAt, nodesAt, type FacetPlace, type NodePlace} from './places.js';
 
 /** An axis of displacements. */
-export type Axis = 'x' | 'y' | 'z';
+export type AxisName = 'x' | 'y' | 'z';
 
 /** The place of a vector: reference positions [points, axes], the time and the parameters. */
 export interface VectorAt {
@@ -25,7 +25,7 @@ export type ScalarField = number | Bivariant<VectorAt, tf.Tensor>;
 export interface Support {
   readonly owner: string;
   readonly on: NodePlace;
-  readonly axes?: readonly Axis[];
+  readonly axes?: readonly AxisName[];
   /** Displacements; none where the nodes are held. */
   readonly motion?: Bivariant<VectorAt, tf.Tensor>;
 }
@@ -55,14 +55,18 @@ export interface Load {
  * Nodes that do not move.
  * @param axes 'x', 'y', 'z'; default all
  */
-export const held = (on: NodePlace, axes?: readonly Axis[]): Support => ({owner: 'held', on, axes});
+export const held = (on: NodePlace, axes?: readonly AxisName[]): Support => ({owner: 'held', on, axes});
 
 /**
  * Nodes with a given displacement.
  * @param motion gets reference positions X [nodes, axes], t [] and params, and returns displacements [nodes, axes] or
  *   [axes]; with `axes`, only these are used
  */
-export const prescribed = (on: NodePlace, motion: Bivariant<VectorAt, tf.Tensor>, axes?: readonly Axis[]): Support => ({
+export const prescribed = (
+  on: NodePlace,
+  motion: Bivariant<VectorAt, tf.Tensor>,
+  axes?: readonly AxisName[],
+): Support => ({
   owner: 'prescribed',
   on,
   axes,
@@ -110,8 +114,8 @@ function rowsOf(value: tf.Tensor | undefined, shape: readonly [number, number], 
 
 /** Points of facets: positions and normals there. */
 interface Facets {
-  readonly block: Block;
-  readonly rule: Rule;
+  readonly block: CellBlock;
+  readonly rule: CellRule;
   /** Values of nodes at the points: [facets, points, components]. */
   readonly interpolated: (values: tf.Tensor) => tf.Tensor;
   /** Normals whose length is the area by reference area, times the weights: [facets, points, axes]. */

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError, type MechanicalSystem, type Params} from '../../lib/index.js';
 import {constantTensor} from '../../lib/internal.js';
 import type {Mesh} from '../mesh/mesh.js';
-import {assembled, type Block} from './blocks.js';
+import {assembled, type CellBlock} from './blocks.js';
 import type {ReadField} from './coefficient.js';
 import {evaluated} from './evaluate.js';
 import {weighted, type Volumes} from './integrals.js';
@@ -11,7 +11,7 @@ import type {Degrees} from './supports.js';
 
 interface MassSpec {
   readonly mesh: Mesh;
-  readonly blocks: readonly Block[];
+  readonly blocks: readonly CellBlock[];
   readonly degrees: Degrees;
   readonly kind: 'lumped' | 'consistent';
   readonly density: (params: Params) => ReadField;

@@ -4,7 +4,7 @@ import {OptionError} from '../../lib/index.js';
 import {constantTensor} from '../../lib/internal.js';
 import {isSimplex, shapeFunctions} from '../cells/shape-functions.js';
 import type {Mesh} from '../mesh/mesh.js';
-import {inverseOf, type Block} from './blocks.js';
+import {inverseOf, type CellBlock} from './blocks.js';
 
 /** How far outside of a cell, in reference coordinates, a place may lie by rounding. */
 const tolerance = 1e-8;
@@ -12,7 +12,7 @@ const tolerance = 1e-8;
 /** @throws OptionError 'outside' where a place lies in no cell */
 export function probeOf(
   mesh: Mesh,
-  blocks: readonly Block[],
+  blocks: readonly CellBlock[],
   places: readonly (readonly number[])[],
 ): (nodal: tf.Tensor) => tf.Tensor {
   const found = places.map((place, i) => {
@@ -38,7 +38,7 @@ export function probeOf(
 /** The first cell that holds a place, with the values of its shape functions there. */
 function cellAt(
   {points, dimension: d}: Mesh,
-  {shape, nodes, count}: Block,
+  {shape, nodes, count}: CellBlock,
   place: readonly number[],
 ): {nodes: Int32Array; values: readonly number[]} | undefined {
   const N = shapeFunctions(shape.type);

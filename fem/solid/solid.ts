@@ -6,7 +6,15 @@ import {constantTensor, type Bivariant} from '../../lib/internal.js';
 import type {Cells} from '../mesh/cell-types.js';
 import type {Mesh} from '../mesh/mesh.js';
 import {boundary} from '../mesh/topology.js';
-import {bodyBlocks, geometryOf, ruleFor, tracedGeometry, type Block, type Geometry, type Rule} from './blocks.js';
+import {
+  bodyBlocks,
+  geometryOf,
+  ruleFor,
+  tracedGeometry,
+  type CellBlock,
+  type Geometry,
+  type CellRule,
+} from './blocks.js';
 import {fieldOf, plainNumbers, ranges, type FieldCoefficient, type ReadField} from './coefficient.js';
 import {Deformation, type Components} from './deformation.js';
 import {evaluated, type NumericState} from './evaluate.js';
@@ -15,7 +23,7 @@ import type {Load, LoadPlace, Support} from './loads.js';
 import {massOf} from './mass.js';
 import {materialOf, type EnergyOfF, type Material, type PointCoefficients} from './materials.js';
 import {probeOf} from './probe.js';
-import {averaged, cauchyOf, greenStrainOf, vonMises, type StressKind, type Where as Place} from './stress.js';
+import {averaged, cauchyOf, greenStrainOf, vonMises, type StressKind, type StressPlace} from './stress.js';
 import {degreesOf} from './supports.js';
 
 const solidOptions = {
@@ -85,9 +93,9 @@ export interface Body extends MechanicalSystem {
    * Stresses: 'cauchy' [.., 3, 3], or 'vonMises' [..]. At 'nodes' (default; extrapolated in each cell, then averaged),
    * in 'cells' (means), or at 'points' of quadrature, cell by cell. Only in traced functions, or in `evaluate`.
    */
-  stress(kind: StressKind, at: BodyState, where?: Place): tf.Tensor;
+  stress(kind: StressKind, at: BodyState, where?: StressPlace): tf.Tensor;
   /** Strains (F ᵀF − I)/2, or the small ones of `linearElastic`, [.., 3, 3]; places as those of stresses. */
-  strain(at: BodyState, where?: Place): tf.Tensor;
+  strain(at: BodyState, where?: StressPlace): tf.Tensor;
   /** Stored elastic energy, []. */
   energy(at: BodyState): tf.Tensor;
   /** Forces that hold supported nodes where they are, [nodes, axes]; zero at other nodes in equilibrium. */
@@ -107,8 +115,8 @@ export interface Body extends MechanicalSystem {
 
 /** One type of cells with its rule and its numbers. */
 interface Part {
-  readonly block: Block;
-  readonly rule: Rule;
+  readonly block: CellBlock;
+  readonly rule: CellRule;
   readonly rows: readonly (readonly number[])[];
   readonly geometry: Geometry;
   readonly centre?: Geometry;
@@ -367,7 +375,7 @@ export function solid(spec: SolidSpec): Body {
   };
   const tensorField = (
     at: BodyState,
-    where: Place,
+    where: StressPlace,
     of: (deformation: Deformation, energy: (changed: Deformation) => tf.Tensor) => tf.Tensor,
   ): tf.Tensor => {
     const {params} = stateOf(at);
@@ -418,7 +426,7 @@ export function solid(spec: SolidSpec): Body {
 }
 
 /** A field's rows of the cells of a block: [cells], or [cells, nodes of a cell]. */
-export function cellRows({nodes, count, shape, first}: Block, {per, tensor}: ReadField): tf.Tensor {
+export function cellRows({nodes, count, shape, first}: CellBlock, {per, tensor}: ReadField): tf.Tensor {
   if (per === 'cells') return tf.slice(tf.reshape(tensor, [-1]), [first], [count]);
   return tf.reshape(tf.gather(tf.reshape(tensor, [-1]), tf.tensor1d(nodes, 'int32')), [count, shape.nodes]);
 }
@@ -444,7 +452,7 @@ function displacementGradient(u: tf.Tensor, gradients: tf.Tensor, n: number, d: 
   return [0, 1, 2].map(i => [0, 1, 2].map(j => (i < d && j < d ? component(i, j) : undefined)));
 }
 
-function requireFormulation(formulation: string, blocks: readonly Block[]): void {
+function requireFormulation(formulation: string, blocks: readonly CellBlock[]): void {
   if (formulation === 'displacement') return;
   const wrong = blocks.find(({shape}) => shape.type !== 'quad4' && shape.type !== 'hex8');
   if (wrong === undefined) return;

@@ -3,13 +3,13 @@ import * as tf from '@tensorflow/tfjs';
 import {traced} from '../../lib/index.js';
 import {constantTensor} from '../../lib/internal.js';
 import {shapeFunctions, referenceNodes} from '../cells/shape-functions.js';
-import {assembled, type Block, type Rule} from './blocks.js';
+import {assembled, type CellBlock, type CellRule} from './blocks.js';
 import {Deformation, pairs} from './deformation.js';
 
 /** Kinds of stress. */
 export type StressKind = 'cauchy' | 'vonMises';
 /** Places of stresses and strains. */
-export type Where = 'nodes' | 'cells' | 'points';
+export type StressPlace = 'nodes' | 'cells' | 'points';
 
 const axes = [0, 1, 2] as const;
 const name = (i: number, j: number): string => `h${i}${j}`;
@@ -78,12 +78,12 @@ export function vonMises(stress: tf.Tensor): tf.Tensor {
 /** Values at points, [cells, points, 3, 3], of all types of cells, where they are asked for. */
 export function averaged(
   parts: readonly {
-    readonly block: Block;
-    readonly rule: Rule;
+    readonly block: CellBlock;
+    readonly rule: CellRule;
     readonly weights: tf.Tensor;
     readonly values: tf.Tensor;
   }[],
-  where: Where,
+  where: StressPlace,
   total: number,
 ): tf.Tensor {
   if (where === 'points') return tf.concat(parts.map(({values}) => tf.reshape(values, [-1, 3, 3])));
@@ -123,7 +123,7 @@ export function averaged(
  * From values at points to values at nodes: the functions of the cell's corners that fit best, where there are as many
  * points as corners, else the mean. [nodes, points]
  */
-function extrapolation({shape}: Block, rule: Rule): Float64Array {
+function extrapolation({shape}: CellBlock, rule: CellRule): Float64Array {
   const out = new Float64Array(shape.nodes * rule.count).fill(1 / rule.count);
   if (rule.count < shape.corners) return out;
   const N = shapeFunctions(shape.linear);

@@ -24,7 +24,7 @@ export interface Local {
 }
 
 /** The body of one function. */
-export class Body {
+export class FunctionBody {
   private readonly code = new Bytes();
   private readonly localTypes: ValueType[] = [];
   private readonly free: {readonly [T in ValueType]: Local[]} = {i32: [], i64: [], f32: [], f64: [], v128: []};
@@ -254,7 +254,7 @@ export const isShared = ({buffer}: WebAssembly.Memory): boolean =>
 /** A function defined in a module. */
 export interface Defined {
   readonly index: number;
-  readonly body: Body;
+  readonly body: FunctionBody;
 }
 
 /** A module with one imported memory. Imports are declared before functions are defined. */
@@ -262,7 +262,7 @@ export class ModuleBuilder {
   private readonly types: string[] = [];
   private readonly typeBytes: Bytes[] = [];
   private readonly imports: {module: string; name: string; type: number}[] = [];
-  private readonly functions: {type: number; body: Body}[] = [];
+  private readonly functions: {type: number; body: FunctionBody}[] = [];
   private readonly exports: {name: string; index: number}[] = [];
 
   private typeIndex({parameters, results}: Signature): number {
@@ -285,7 +285,7 @@ export class ModuleBuilder {
   }
 
   /** @param body written beforehand, with calls of imports only */
-  define(signature: Signature, body = new Body(signature)): Defined {
+  define(signature: Signature, body = new FunctionBody(signature)): Defined {
     const index = this.imports.length + this.functions.push({type: this.typeIndex(signature), body}) - 1;
     return {index, body};
   }

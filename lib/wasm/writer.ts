@@ -1,5 +1,5 @@
 /** Writes hand-made kernels: nested operations in place of a stack, loops with bounds known when they run. */
-import type {Body, Local, ValueType} from './assembler.js';
+import type {FunctionBody, Local, ValueType} from './assembler.js';
 import type {Instruction, MemoryInstruction} from './instructions.js';
 
 /** Code that pushes one value. */
@@ -12,7 +12,7 @@ export type Push = () => void;
 export type Operand = Push | Local | number;
 
 export class Writer {
-  constructor(readonly body: Body) {}
+  constructor(readonly body: FunctionBody) {}
 
   parameter(index: number): Local {
     return this.body.parameter(index);

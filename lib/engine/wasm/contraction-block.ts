@@ -1,5 +1,5 @@
 /** A block of a product's result: the sums are kept in registers while the inner index runs. */
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {FunctionBody, Local} from '../../wasm/assembler.js';
 import {repeat, withLocal} from './counting.js';
 import {joinVectors, multiplyAdd, sumOfLanes, type Format} from './format.js';
 
@@ -43,7 +43,7 @@ export interface BlockShape {
   readonly parts: 1 | 2;
 }
 
-export function emitBlock(body: Body, shape: BlockShape, at: ContractionPointers): void {
+export function emitBlock(body: FunctionBody, shape: BlockShape, at: ContractionPointers): void {
   new Block(body, shape, at).emit();
 }
 
@@ -57,7 +57,7 @@ class Block {
   private readonly type: 'v128' | Format['number'];
 
   constructor(
-    private readonly body: Body,
+    private readonly body: FunctionBody,
     private readonly shape: BlockShape,
     private readonly at: ContractionPointers,
   ) {

@@ -4,7 +4,7 @@
  * read where they lie, by strides, so transposes and blocks of a longer vector are not copied. In double precision the
  * graph says in which order an element's terms are summed, wherever the operands lie.
  */
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {FunctionBody, Local} from '../../wasm/assembler.js';
 import {emitBlock, type MatrixPlace, type ContractionPointers, type Product} from './contraction-block.js';
 import {inBlocks, repeat} from './counting.js';
 import {double, type Format} from './format.js';
@@ -19,7 +19,7 @@ const vectorsAtOnce = 2;
 /** From this inner length on, joining the four parts of single precision's dots is paid for. */
 const shortestSingleDots = 8;
 
-export function emitProduct(body: Body, given: Product, format: Format): void {
+export function emitProduct(body: FunctionBody, given: Product, format: Format): void {
   const {m, n, batch, a: left} = given;
   if (m * n * batch === 0) return;
   // A matrix that lies by columns, times a vector.
@@ -36,7 +36,7 @@ export function emitProduct(body: Body, given: Product, format: Format): void {
   for (const local of [at.a, at.b, at.c]) body.release(local);
 }
 
-function pointerTo(body: Body, {address}: MatrixPlace): Local {
+function pointerTo(body: FunctionBody, {address}: MatrixPlace): Local {
   const local = body.local('i32');
   if (typeof address === 'number') body.i32(address);
   else body.get(address);
@@ -50,7 +50,7 @@ export function productKey({apart, batch, m, k, n, a, b, c}: Product, {name}: Fo
   return [name, apart, batch, m, k, n, ...strides].join();
 }
 
-function emitOne(body: Body, product: Product, format: Format, at: ContractionPointers): void {
+function emitOne(body: FunctionBody, product: Product, format: Format, at: ContractionPointers): void {
   const {m, n, k, apart, a, b, c} = product;
   const {bytes, lanes} = format;
   const dots = hasDots(product, format);

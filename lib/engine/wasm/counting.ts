@@ -1,5 +1,5 @@
 /** Counted loops whose trips are known when the code is written. */
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {FunctionBody, Local} from '../../wasm/assembler.js';
 
 /** A pointer and the bytes it moves on with every trip. */
 export interface Advance {
@@ -9,12 +9,12 @@ export interface Advance {
   readonly fromZero?: boolean;
 }
 
-export function move(body: Body, pointer: Local, bytes: number): void {
+export function move(body: FunctionBody, pointer: Local, bytes: number): void {
   body.get(pointer).i32(bytes).op('i32.add').set(pointer);
 }
 
 /** Runs code so many times, moving the pointers on after each. */
-export function repeat(body: Body, trips: number, advances: readonly Advance[], code: () => void): void {
+export function repeat(body: FunctionBody, trips: number, advances: readonly Advance[], code: () => void): void {
   if (trips === 0) return;
   const counter = trips === 1 ? undefined : advances.find(({fromZero, bytes}) => fromZero === true && bytes > 0);
   const advance = (): void => {
@@ -52,14 +52,14 @@ export function repeat(body: Body, trips: number, advances: readonly Advance[], 
 }
 
 /** Runs code with a fresh local that is released afterwards. */
-export function withLocal(body: Body, type: Local['type'], code: (local: Local) => void): void {
+export function withLocal(body: FunctionBody, type: Local['type'], code: (local: Local) => void): void {
   const local = body.local(type);
   code(local);
   body.release(local);
 }
 
 /** Runs code and puts the pointers back where they were. */
-function restored(body: Body, walks: readonly Advance[], code: () => void): void {
+function restored(body: FunctionBody, walks: readonly Advance[], code: () => void): void {
   const kept = walks.map(({local}) => {
     const copy = body.local('i32');
     body.get(local).set(copy);
@@ -77,7 +77,7 @@ function restored(body: Body, walks: readonly Advance[], code: () => void): void
  * fit, then one block of as many as are left in whole multiples of the next, and so on; the last size is 1.
  */
 export function inBlocks(
-  body: Body,
+  body: FunctionBody,
   count: number,
   sizes: readonly number[],
   walks: readonly Advance[],

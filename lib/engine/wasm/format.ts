@@ -2,7 +2,7 @@
  * The two formats of numbers in compiled loops and products: double precision, two to a vector, and single, four.
  * The names are those of WebAssembly's instructions, which differ by the format alone.
  */
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {FunctionBody, Local} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import type {Instruction} from '../../wasm/instructions.js';
 
@@ -79,13 +79,17 @@ export function relaxedSimd(): boolean {
 }
 
 /** sum ← sum + left·right, all vectors. */
-export function multiplyAdd(body: Body, format: Format, sum: Local, left: Local, right: Local): void {
+export function multiplyAdd(body: FunctionBody, format: Format, sum: Local, left: Local, right: Local): void {
   if (format.fused !== undefined) body.get(left).get(right).get(sum).op(format.fused).set(sum);
   else body.get(sum).get(left).get(right).op(`${format.vector}.mul`, `${format.vector}.add`).set(sum);
 }
 
 /** Leaves the sum of the numbers of each vector, of as many as a vector has, in a lane of the first. */
-export function joinVectors(body: Body, format: Format, [first, second, third, fourth]: readonly Local[]): void {
+export function joinVectors(
+  body: FunctionBody,
+  format: Format,
+  [first, second, third, fourth]: readonly Local[],
+): void {
   if (format.lanes === 2) {
     body.get(first).get(second).shuffle(0, 2).get(first).get(second).shuffle(1, 3).op('f64x2.add').set(first);
     return;
@@ -100,7 +104,7 @@ export function joinVectors(body: Body, format: Format, [first, second, third, f
 }
 
 /** Pushes the sum of a vector's numbers, in this format. */
-export function sumOfLanes(body: Body, {lanes, number}: Format, vector: Local): void {
+export function sumOfLanes(body: FunctionBody, {lanes, number}: Format, vector: Local): void {
   for (let lane = 0; lane < lanes; lane++) {
     body.get(vector);
     if (number === 'f64') body.extractLane(lane);
@@ -116,7 +120,7 @@ export function inFormat(format: Format, instruction: Instruction): Instruction 
 }
 
 /** Takes a double from the stack and pushes a vector of it. */
-export function splat(body: Body, format: Format): void {
+export function splat(body: FunctionBody, format: Format): void {
   if (format.lanes === 2) body.op('f64x2.splat');
   else {
     const vector = body.local('v128');
@@ -130,18 +134,18 @@ export function splat(body: Body, format: Format): void {
  * Takes a double and pushes a vector that has it in single precision in its first two lanes, zeros behind. Conversions
  * here are those of vectors: x64's of single numbers keep the rest of a register, and so wait for what was in it.
  */
-function demote(body: Body): void {
+function demote(body: FunctionBody): void {
   body.op('f64x2.splat', 'f32x4.demote_f64x2_zero');
 }
 
 /** Pushes a vector of equal numbers. */
-export function constantVector(body: Body, format: Format, value: number): void {
+export function constantVector(body: FunctionBody, format: Format, value: number): void {
   if (format.lanes === 2) body.f64x2(value, value);
   else body.f32x4(value);
 }
 
 /** Takes a vector and pushes one of its numbers, as a double. */
-export function extract(body: Body, format: Format, lane: number): void {
+export function extract(body: FunctionBody, format: Format, lane: number): void {
   if (format.lanes === 2) {
     body.extractLane(lane);
     return;
@@ -155,7 +159,7 @@ export function extract(body: Body, format: Format, lane: number): void {
 }
 
 /** Takes a vector and a double, and pushes the vector with that in a lane. */
-export function replace(body: Body, format: Format, lane: number): void {
+export function replace(body: FunctionBody, format: Format, lane: number): void {
   if (format.lanes === 2) {
     body.replaceLane(lane);
     return;
@@ -166,13 +170,13 @@ export function replace(body: Body, format: Format, lane: number): void {
 }
 
 /** Takes an address and pushes the number there, as a double. */
-export function loadNumber(body: Body, format: Format, offset: number): void {
+export function loadNumber(body: FunctionBody, format: Format, offset: number): void {
   if (format.lanes === 2) body.memory('f64.load', offset);
   else body.memory('v128.load32_zero', offset).op('f64x2.promote_low_f32x4').extractLane(0);
 }
 
 /** Takes an address and a double, and stores it there. */
-export function storeNumber(body: Body, format: Format, offset: number): void {
+export function storeNumber(body: FunctionBody, format: Format, offset: number): void {
   if (format.lanes === 2) {
     body.memory('f64.store', offset);
     return;
@@ -182,14 +186,14 @@ export function storeNumber(body: Body, format: Format, offset: number): void {
 }
 
 /** Takes two vectors of doubles and pushes their four numbers in single precision. */
-export function narrow(body: Body): void {
+export function narrow(body: FunctionBody): void {
   const second = body.local('v128');
   body.op('f32x4.demote_f64x2_zero').set(second).op('f32x4.demote_f64x2_zero').get(second).shuffle32(0, 1, 4, 5);
   body.release(second);
 }
 
 /** Pushes two of the four numbers of a vector in single precision, as doubles. */
-export function widen(body: Body, vector: Local, half: 0 | 1): void {
+export function widen(body: FunctionBody, vector: Local, half: 0 | 1): void {
   body.get(vector);
   if (half === 1) body.get(vector).shuffle32(2, 3, 2, 3);
   body.op('f64x2.promote_low_f32x4');

@@ -1,5 +1,5 @@
 /** Formulas on vectors of numbers, written as they are read: each part is code that pushes its value. */
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {FunctionBody, Local} from '../../wasm/assembler.js';
 import type {Instruction} from '../../wasm/instructions.js';
 import type {Format} from './format.js';
 import {double, inFormat} from './format.js';
@@ -13,7 +13,7 @@ export class Formula {
    * makes a vector constant from two general registers each time, which is dearer than a load.
    */
   constructor(
-    readonly body: Body,
+    readonly body: FunctionBody,
     private readonly pool: (bits: bigint) => number,
     readonly format: Format = double,
   ) {}

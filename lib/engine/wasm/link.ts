@@ -5,7 +5,7 @@
 import type {ModuleBytes} from '../../wasm/bytes.js';
 import type {BinaryName, Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
-import type {Body, Local, ValueType} from '../../wasm/assembler.js';
+import type {FunctionBody, Local, ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import type {FunctionName} from './functions.js';
 import {binaryForms, unaryForms} from './functions.js';
@@ -251,7 +251,7 @@ class Linker implements ModuleSurroundings {
   }
 
   /** Calls a function on blocks: what is behind a value in its last vector belongs to it. */
-  private callOnBlocks(body: Body, name: BlockFunction, addresses: readonly number[], bytes: number): void {
+  private callOnBlocks(body: FunctionBody, name: BlockFunction, addresses: readonly number[], bytes: number): void {
     if (bytes === 0) return;
     let index = this.blockFunctions.get(name);
     if (index === undefined) {
@@ -264,24 +264,24 @@ class Linker implements ModuleSurroundings {
     body.call(index);
   }
 
-  emitNarrow(body: Body, from: number, to: number, count: number): void {
+  emitNarrow(body: FunctionBody, from: number, to: number, count: number): void {
     this.callOnBlocks(body, 'narrow', [from, to], 8 * count);
   }
 
-  emitWiden(body: Body, from: number, to: number, count: number): void {
+  emitWiden(body: FunctionBody, from: number, to: number, count: number): void {
     this.callOnBlocks(body, 'widen', [from, to], 8 * count);
   }
 
-  emitZero(body: Body, address: number, bytes: number): void {
+  emitZero(body: FunctionBody, address: number, bytes: number): void {
     this.callOnBlocks(body, 'zero', [address], bytes);
   }
 
   /** Makes all of a value's block NaN. */
-  emitPoison(body: Body, address: number, bytes: number): void {
+  emitPoison(body: FunctionBody, address: number, bytes: number): void {
     this.callOnBlocks(body, 'poison', [address], bytes);
   }
 
-  emitCopy(body: Body, from: number, to: number, count: number): void {
+  emitCopy(body: FunctionBody, from: number, to: number, count: number): void {
     this.callOnBlocks(body, 'copy', [from, to], 8 * count);
   }
 
@@ -350,7 +350,7 @@ class Linker implements ModuleSurroundings {
  * Runs code for every 16 bytes of doubles from an address on; `end`, given as their number of bytes, becomes where they
  * end.
  */
-function eachPair(body: Body, at: Local, end: Local, code: () => void): void {
+function eachPair(body: FunctionBody, at: Local, end: Local, code: () => void): void {
   body.get(at).get(end).op('i32.add').set(end);
   body.loop(() => {
     code();
@@ -361,13 +361,13 @@ function eachPair(body: Body, at: Local, end: Local, code: () => void): void {
 
 const fill =
   (value: number) =>
-  (body: Body, at: Local, bytes: Local): void =>
+  (body: FunctionBody, at: Local, bytes: Local): void =>
     eachPair(body, at, bytes, () => body.get(at).f64x2(value, value).memory('v128.store', 0));
 
 type BlockFunction = 'zero' | 'poison' | 'copy' | 'narrow' | 'widen';
 
 /** Functions of addresses, and of a number of bytes of doubles. */
-const blockFunctions: {readonly [N in BlockFunction]: (body: Body, ...given: Local[]) => void} = {
+const blockFunctions: {readonly [N in BlockFunction]: (body: FunctionBody, ...given: Local[]) => void} = {
   zero: fill(0),
   poison: fill(NaN),
   copy: (body, from, to, bytes) =>

@@ -6,7 +6,7 @@
  */
 import {chains, shortestChains, shortestRow} from '../../graph/primitives/summation.js';
 import type {Node} from '../../graph/node.js';
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {FunctionBody, Local} from '../../wasm/assembler.js';
 import type {Instruction} from '../../wasm/instructions.js';
 import {awaited, interleavedPairs, resultsOf} from './interleave.js';
 import type {Access} from './access.js';
@@ -45,7 +45,7 @@ const start: {readonly [C in Root['combine']]: number} = {
 
 export interface LoopSurroundings extends Surroundings {
   /** Pushes nothing, takes nothing: zeroes a value. */
-  zero(body: Body, address: number, of: Node): void;
+  zero(body: FunctionBody, address: number, of: Node): void;
 }
 
 /** Pointers that move on with the tiles of a run, by the bytes from one tile to the next. */
@@ -58,7 +58,7 @@ export interface TilePointers {
  * @param overwrites the loop writes where it reads: at a point, everything is computed before anything is stored
  */
 export function emitNest(
-  body: Body,
+  body: FunctionBody,
   {nest, built}: {readonly nest: Nest; readonly built: BuiltPiece},
   overwrites: boolean,
   around: LoopSurroundings,
@@ -121,7 +121,7 @@ class NestEmitter {
   private chain = 0;
 
   constructor(
-    private readonly body: Body,
+    private readonly body: FunctionBody,
     private readonly nest: Nest,
     private readonly built: BuiltPiece,
     private readonly overwrites: boolean,
@@ -565,7 +565,7 @@ function numberCombination({combine}: Root): 'f64.add' | 'f64.max' | 'f64.min' {
   return combine === 'max' ? 'f64.max' : combine === 'min' ? 'f64.min' : 'f64.add';
 }
 
-function addTo(body: Body, address: Local, number: Local, format: Format): void {
+function addTo(body: FunctionBody, address: Local, number: Local, format: Format): void {
   body.get(address).get(address);
   loadNumber(body, format, 0);
   body.get(number).op('f64.add');

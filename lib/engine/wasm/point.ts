@@ -4,7 +4,7 @@
  * computed as one number and doubled.
  */
 import type {BinaryName, Node} from '../../graph/node.js';
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {FunctionBody, Local} from '../../wasm/assembler.js';
 import type {Instruction} from '../../wasm/instructions.js';
 import type {Access} from './access.js';
 import type {Expression, ExpressionOf} from './expression.js';
@@ -75,7 +75,7 @@ export class PointEmitter {
   private readonly format: Format;
 
   constructor(
-    readonly body: Body,
+    readonly body: FunctionBody,
     private readonly around: Surroundings,
   ) {
     this.format = around.format;

@@ -2,7 +2,7 @@
 import type {BinaryName, Node, Op} from '../../graph/node.js';
 import {isBlocked, sumsApart} from '../../graph/primitives/contraction.js';
 import {isOp} from '../../graph/node.js';
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {FunctionBody, Local} from '../../wasm/assembler.js';
 import type {Product} from './contraction-block.js';
 import {emitProduct} from './contraction.js';
 import type {Format} from './format.js';
@@ -26,7 +26,7 @@ import {loopOfTile, productsOfTile, tileRuns} from './tiles.js';
 
 /** Writes the code of a kernel that works on whole arrays at these addresses. */
 type Write<O extends Op> = (
-  body: Body,
+  body: FunctionBody,
   node: Node<O>,
   arrays: {readonly from: readonly number[]; readonly to: number},
 ) => void;
@@ -62,12 +62,12 @@ export interface ModuleSurroundings {
    * threads.
    */
   blockedProduct(format: Format, operations: number): {readonly index: number; readonly workspace?: number};
-  emitZero(body: Body, address: number, bytes: number): void;
-  emitPoison(body: Body, address: number, bytes: number): void;
+  emitZero(body: FunctionBody, address: number, bytes: number): void;
+  emitPoison(body: FunctionBody, address: number, bytes: number): void;
   /** From doubles to single precision and back. */
-  emitNarrow(body: Body, from: number, to: number, count: number): void;
-  emitWiden(body: Body, from: number, to: number, count: number): void;
-  emitCopy(body: Body, from: number, to: number, count: number): void;
+  emitNarrow(body: FunctionBody, from: number, to: number, count: number): void;
+  emitWiden(body: FunctionBody, from: number, to: number, count: number): void;
+  emitCopy(body: FunctionBody, from: number, to: number, count: number): void;
 }
 
 /**
@@ -86,7 +86,7 @@ export class ProgramEmitter implements LoopSurroundings {
 
   constructor(
     private readonly linker: ModuleSurroundings,
-    private readonly body: Body,
+    private readonly body: FunctionBody,
     private readonly lowered: LoweredProgram,
     private readonly placement: Placement,
     private readonly held: Held,
@@ -156,7 +156,7 @@ export class ProgramEmitter implements LoopSurroundings {
     return this.linker.callIndex(fn, this.format);
   }
 
-  zero(body: Body, address: number, of: Node): void {
+  zero(body: FunctionBody, address: number, of: Node): void {
     this.linker.emitZero(body, address, this.formatOf(of).bytes * of.size);
   }
 

@@ -4,7 +4,7 @@
  * few nanoseconds, one from JavaScript some fifteen, with the arrays' addresses to be asked for beside.
  */
 import type {Local, Signature, ValueType} from '../../wasm/assembler.js';
-import {Body, isShared, ModuleBuilder} from '../../wasm/assembler.js';
+import {FunctionBody, isShared, ModuleBuilder} from '../../wasm/assembler.js';
 import type {Push} from '../../wasm/writer.js';
 import {Writer} from '../../wasm/writer.js';
 
@@ -64,7 +64,7 @@ export function routine<Run extends (...given: number[]) => number | undefined>(
   write: (w: RoutineWriter) => void,
 ): Run {
   const builder = new ModuleBuilder();
-  const w = new RoutineWriter(new Body(signature));
+  const w = new RoutineWriter(new FunctionBody(signature));
   write(w);
   w.imported.forEach((known, i) => builder.import('calls', String(i), known.signature));
   builder.export('routine', builder.define(signature, w.body).index);

@@ -1,7 +1,7 @@
 /** Kernels that walk along an axis with a memory of what came before: running sums, first extremes, bisection. */
 import type {Node} from '../../graph/node.js';
 import {sizeOf, stridesOf} from '../../graph/node.js';
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {FunctionBody, Local} from '../../wasm/assembler.js';
 import {repeat, withLocal} from './counting.js';
 
 /** An array seen along one axis: outer × length × inner. */
@@ -15,7 +15,7 @@ function walked(shape: readonly number[], axis: number): Walked {
   return {outer: sizeOf(shape.slice(0, axis)), length: shape[axis], inner: stridesOf(shape)[axis]};
 }
 
-export function emitCumsum(body: Body, node: Node<'cumsum'>, from: number, to: number): void {
+export function emitCumsum(body: FunctionBody, node: Node<'cumsum'>, from: number, to: number): void {
   if (node.size === 0) return;
   const {axis, exclusive, reverse} = node.attributes;
   const {outer, length, inner} = walked(node.shape, axis);
@@ -33,7 +33,7 @@ export function emitCumsum(body: Body, node: Node<'cumsum'>, from: number, to: n
 }
 
 function runningSum(
-  body: Body,
+  body: FunctionBody,
   line: Local,
   length: number,
   step: number,
@@ -60,7 +60,7 @@ function runningSum(
 }
 
 /** Position of the first extreme along an axis; comparisons with NaN fail, as in the interpreter. */
-export function emitArgExtreme(body: Body, node: Node<'argMax' | 'argMin'>, from: number, to: number): void {
+export function emitArgExtreme(body: FunctionBody, node: Node<'argMax' | 'argMin'>, from: number, to: number): void {
   const {outer, length, inner} = walked(node.operands[0].shape, node.attributes.axis);
   if (node.size === 0) return;
   const [line, result, at, position] = [body.local('i32'), body.local('i32'), body.local('i32'), body.local('i32')];
@@ -104,7 +104,7 @@ export function emitArgExtreme(body: Body, node: Node<'argMax' | 'argMin'>, from
 
 /** Counts by bisection how many of each row's sorted numbers are below (or not above) each value. */
 export function emitSearchSorted(
-  body: Body,
+  body: FunctionBody,
   node: Node<'searchSorted'>,
   sorted: number,
   values: number,
