@@ -33,7 +33,7 @@ export type {Posterior} from './estimate/posterior-page.js';
 export type {Chain, SamplingOptions} from './estimate/sample-density.js';
 export type {LogDensity} from './estimate/nuts.js';
 // By its short name, and by one that says of what.
-export {likelihoodProfile, likelihoodProfile as profile, type LikelihoodProfile} from './estimate/profile.js';
+export {likelihoodProfile, profile, type LikelihoodProfile} from './estimate/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
 export {bounded, fixed, free, positive, type Fixed, type Parameter, type Parameters} from './identify/parameters.js';
 export {estimatedTree, freeTree, type ParameterTree} from './identify/parameter-trees.js';

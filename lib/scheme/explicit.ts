@@ -111,6 +111,12 @@ export function verlet(options: {readonly stages?: number} = {}): Scheme {
   };
 }
 
+/** `verlet`, by the name that it has with constraints (Andersen 1983). */
+export const rattle = verlet;
+
+/** `verlet`, by the name of the pairs of more stages (Jay 1996). */
+export const lobattoIIIAB = verlet;
+
 const velocityVerlet: Formulation = {
   unknown: [],
   supports: {kinematics: true},

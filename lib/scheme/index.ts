@@ -2,7 +2,7 @@
 export {bdf2} from './bdf2.js';
 export {kvaerno3, kvaerno5, sdirk2} from './diagonally-implicit.js';
 // The method has three names in the literature: without constraints, with them, and with more stages.
-export {explicitEuler, rk4, symplecticEuler, verlet, verlet as lobattoIIIAB, verlet as rattle} from './explicit.js';
+export {explicitEuler, lobattoIIIAB, rattle, rk4, symplecticEuler, verlet} from './explicit.js';
 export {dopri5, tsit5} from './explicit-pairs.js';
 export {generalizedAlpha, hht} from './generalized-alpha.js';
 export {moreau, type ImpactLaw} from './moreau.js';

@@ -126,6 +126,9 @@ export async function likelihoodProfile(
   });
 }
 
+/** `likelihoodProfile`, by its short name. */
+export const profile = likelihoodProfile;
+
 /** The reference of both sides: the cost at the estimate, and the noise there. */
 type Reference = Pick<ProfileSide, 'scale' | 'cost' | 'noise'>;
 
