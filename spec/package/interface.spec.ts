@@ -38,6 +38,7 @@ describe('the interface', function () {
     // last figure counts its members in its place, so that no name is saved by moving it into a group. On 28 November
     // 2026: 200 values, 232 types, and 278 values with the members of 22 groups. On 29 November `stiffgrad/fem` came,
     // with 24 values and 25 types at most; three of the values are groups of 13 materials, supports and loads.
+    // The second names of `verlet` and `likelihoodProfile`, constants since then, count as two.
     const all = new Map<ts.Symbol, boolean>();
     for (const symbol of sources.flatMap(exportsOf)) {
       const onlyType = (symbol.declarations ?? []).some(node => ts.isTypeOnlyExportDeclaration(node));
@@ -47,7 +48,7 @@ describe('the interface', function () {
     const members = values.flatMap(symbol => (isGroup(symbol) ? checker.getExportsOfModule(symbol) : [symbol]));
     expect(values.length, 'values').to.be.at.most(226);
     expect(all.size - values.length, 'types').to.be.at.most(265);
-    expect(new Set(members.map(aliased)).size, 'values, with the members of groups').to.be.at.most(313);
+    expect(new Set(members.map(aliased)).size, 'values, with the members of groups').to.be.at.most(315);
   });
 
   it('documents everything it exports', () => {
