@@ -94,3 +94,14 @@ export function joinAxes({origin, steps}: AxisIndices, weights: readonly number[
   };
   return {offset: offset + dot(origin), coefficients: steps.map(dot)};
 }
+
+/** The first and the last position that an access reaches. */
+export function reachOf({offset, coefficients}: Access, sizes: readonly number[]): [number, number] {
+  let [low, high] = [offset, offset];
+  coefficients.forEach((c, axis) => {
+    const reach = c * (sizes[axis] - 1);
+    if (reach > 0) high += reach;
+    else low += reach;
+  });
+  return [low, high];
+}

@@ -57,7 +57,8 @@ export function children(e: Expression): readonly Expression[] {
   }
 }
 
-function variation(access: Access): number {
+/** Bit d is set where an access moves along axis d. */
+export function variation(access: Access): number {
   let bits = 0;
   access.coefficients.forEach((c, d) => {
     if (c !== 0) bits |= 1 << d;

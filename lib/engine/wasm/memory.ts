@@ -4,6 +4,7 @@
  */
 import type {Node} from '../../graph/node.js';
 import type {Access} from './access.js';
+import {reachOf} from './access.js';
 import {double} from './format.js';
 import type {Loop} from './fuse.js';
 import {visitExpressions} from './fuse.js';
@@ -318,14 +319,4 @@ function sameAccess(a: Access, b: Access): boolean {
 function apart(a: Access, sizesA: readonly number[], b: Access, sizesB: readonly number[]): boolean {
   const [[lowA, highA], [lowB, highB]] = [reachOf(a, sizesA), reachOf(b, sizesB)];
   return highA < lowB || highB < lowA;
-}
-
-function reachOf({offset, coefficients}: Access, sizes: readonly number[]): [number, number] {
-  let [low, high] = [offset, offset];
-  coefficients.forEach((c, axis) => {
-    const reach = c * (sizes[axis] - 1);
-    if (reach > 0) high += reach;
-    else low += reach;
-  });
-  return [low, high];
 }

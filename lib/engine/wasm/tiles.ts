@@ -8,7 +8,9 @@ import type {Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
 import {isBlocked} from '../../graph/primitives/contraction.js';
 import type {Access} from './access.js';
+import {reachOf} from './access.js';
 import type {Expression} from './expression.js';
+import {variation} from './expression.js';
 import type {Loop} from './fuse.js';
 import {visitExpressions} from './fuse.js';
 import type {KernelStep, PlainStep, Step, TiledSteps} from './steps.js';
@@ -163,15 +165,10 @@ function forward({coefficients}: Access): boolean {
 }
 
 /** Whether an access for row i is within row i of a value. */
-function isRowOf(of: Node, {offset, coefficients}: Access, sizes: readonly number[], rows: number): boolean {
+function isRowOf(of: Node, access: Access, sizes: readonly number[], rows: number): boolean {
   const length = of.size / rows;
-  if (!Number.isInteger(length) || coefficients[0] * sizes[0] !== length) return false;
-  let [low, high] = [offset, offset];
-  coefficients.forEach((c, axis) => {
-    const reach = c * (sizes[axis] - 1);
-    if (reach > 0) high += reach;
-    else low += reach;
-  });
+  if (!Number.isInteger(length) || access.coefficients[0] * sizes[0] !== length) return false;
+  const [low, high] = reachOf(access, sizes);
   return low >= 0 && high < length;
 }
 
@@ -265,10 +262,6 @@ function withTiles(
       return {...e, condition, a, b, varies: condition.varies | a.varies | b.varies};
     }
   }
-}
-
-function variation({coefficients}: Access): number {
-  return coefficients.reduce((bits, c, axis) => (c === 0 ? bits : bits | (1 << axis)), 0);
 }
 
 /** Products of a tile, and the numbers by which an operand, or the result, moves on from tile to tile. */
