@@ -8,10 +8,11 @@ export {writePvd, writeVtu, type FieldsToWrite, type MeshFrame} from './mesh/fil
 export {elevated, refined} from './mesh/refine.js';
 export {boundary, select, withSets, type Where} from './mesh/topology.js';
 export {extruded, mapped, type PointMap} from './mesh/transform.js';
-export {solid, type Body, type BodyState, type SolidSpec} from './solid/solid.js';
+export type {Body, BodyState, RayleighDamping} from './body/body.js';
+export {solid, type SolidBody, type SolidSpec} from './solid/solid.js';
 /** Laws of elasticity for `solid`. */
 export * as materials from './solid/material-group.js';
-/** Supports for `solid`: nodes that are held, or move as prescribed. */
-export * as supports from './solid/support-group.js';
-/** Loads for `solid`, by surface, volume, mass or node, and elastic foundations. */
-export * as loads from './solid/load-group.js';
+/** Supports: nodes that are held, or move as prescribed. */
+export * as supports from './body/support-group.js';
+/** Loads by surface, volume, mass or node, and elastic foundations. */
+export * as loads from './body/load-group.js';

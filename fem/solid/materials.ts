@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {callable, requireValue} from '../../lib/checks.js';
 import {OptionError, traced, type Params} from '../../lib/index.js';
-import {ranges, type FieldCoefficient} from './coefficient.js';
+import {ranges, type FieldCoefficient} from '../body/coefficient.js';
 import type {Deformation} from './deformation.js';
 import {contracted, number} from './deformation.js';
 

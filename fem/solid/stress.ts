@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {traced} from '../../lib/index.js';
 import {constantTensor} from '../../lib/internal.js';
 import {shapeFunctions, referenceNodes} from '../cells/shape-functions.js';
-import {assembled, type CellBlock, type CellRule} from './blocks.js';
+import {assembled, type CellBlock, type CellRule} from '../body/blocks.js';
 import {Deformation, pairs} from './deformation.js';
 
 /** Kinds of stress. */

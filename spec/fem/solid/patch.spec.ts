@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {boundary, materials, solid, supports, type CellType} from '../../../fem/index.js';
-import {nodesOf} from '../../../fem/solid/places.js';
+import {nodesOf} from '../../../fem/body/places.js';
 import {equilibrium, traced} from '../../../lib/index.js';
 import {slow} from '../../tiers.js';
 import {distorted} from './distorted.js';

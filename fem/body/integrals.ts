@@ -1,7 +1,18 @@
 /** Integrals of shape functions over a body's cells: volumes, and forces and masses spread to nodes. */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/internal.js';
-import {assembled, geometryOf, ruleFor, tracedGeometry, type CellBlock, type CellRule} from './blocks.js';
+import type {Mesh} from '../mesh/mesh.js';
+import {
+  assembled,
+  geometryOf,
+  normalsOf,
+  ruleFor,
+  tangentsOf,
+  tracedGeometry,
+  type CellBlock,
+  type CellRule,
+} from './blocks.js';
+import {atPoints, cellRows} from './cell-coefficients.js';
 import type {ReadField} from './coefficient.js';
 import {vectorsOf, type VectorAt, type VectorField} from './loads.js';
 
@@ -13,23 +24,27 @@ export interface Volumes {
   readonly weights: tf.Tensor;
 }
 
-/** @param positions where they are tensors */
-export function volumesOf(block: CellBlock, points: Float64Array, positions: tf.Tensor | undefined): Volumes {
-  const rule = ruleFor(block.shape.type, 'mass');
+/** Areas of surfaces in space, and lengths of lines, are volumes. @param positions where they are tensors */
+export function volumesOf(block: CellBlock, {points, dimension: d}: Mesh, positions: tf.Tensor | undefined): Volumes {
+  const {shape, nodes, count} = block;
+  const rule = ruleFor(shape.type, 'mass');
+  if (shape.dimension < d) {
+    const X = positions ?? constantTensor(points, [points.length / d, d]);
+    const T = tangentsOf(tf.gather(X, tf.tensor1d(nodes, 'int32')), count, shape.nodes, d, rule);
+    return {block, rule, weights: tf.mul(lengthsOf(normalsOf(T)), constantTensor(rule.weights, [1, rule.count]))};
+  }
   if (positions !== undefined)
     return {block, rule, weights: tracedGeometry(block, positions, rule).weights as tf.Tensor};
   const {weights} = geometryOf(block, points, rule);
   return {block, rule, weights: constantTensor(weights as Float64Array, [block.count, rule.count])};
 }
 
+/** Lengths of vectors given by components. */
+export const lengthsOf = (vectors: readonly tf.Tensor[]): tf.Tensor => tf.sqrt(tf.addN(vectors.map(x => tf.square(x))));
+
 /** A field's values at the points of cells: [cells, points], [cells, 1] or []. */
-export function fieldAtPoints({block, rule}: Pick<Volumes, 'block' | 'rule'>, {per, tensor}: ReadField): tf.Tensor {
-  const {count, first, nodes, shape} = block;
-  if (per === 'body') return tf.reshape(tensor, []);
-  const flat = tf.reshape(tensor, [-1]);
-  if (per === 'cells') return tf.reshape(tf.slice(flat, [first], [count]), [count, 1]);
-  const rows = tf.reshape(tf.gather(flat, tf.tensor1d(nodes, 'int32')), [count, shape.nodes]);
-  return tf.matMul(rows, constantTensor(rule.N, [rule.count, shape.nodes]), false, true);
+export function fieldAtPoints({block, rule}: Pick<Volumes, 'block' | 'rule'>, field: ReadField): tf.Tensor {
+  return field.per === 'body' ? tf.reshape(field.tensor, []) : atPoints(cellRows(block, field), field, block, rule);
 }
 
 /** Weights times fields, [cells, points]. */
@@ -64,8 +79,8 @@ export function spreadVectors(
     .reduce((sum, nodal) => tf.add(sum, nodal));
 }
 
-/** The thickness at nodes, [nodes], or one number, []; of a field by cells the mean of the cells at each node. */
-export function thicknessAtNodes({per, tensor}: ReadField, blocks: readonly CellBlock[], total: number): tf.Tensor {
+/** A thickness or area at nodes, [nodes, 1], or one number, []; of a field by cells the mean of those at each node. */
+export function sectionAtNodes({per, tensor}: ReadField, blocks: readonly CellBlock[], total: number): tf.Tensor {
   if (per === 'body') return tf.reshape(tensor, []);
   if (per === 'nodes') return tf.reshape(tensor, [total, 1]);
   const counts = new Float64Array(total);

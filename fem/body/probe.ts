@@ -6,6 +6,12 @@ import {isSimplex, shapeFunctions} from '../cells/shape-functions.js';
 import type {Mesh} from '../mesh/mesh.js';
 import {inverseOf, type CellBlock} from './blocks.js';
 
+/**
+ * How far from a surface or line in space a place may lie, by the size of its cell. The arc over a straight cell of 20°
+ * rises by 0.044 of its chord.
+ */
+const flatness = 0.05;
+
 /** How far outside of a cell, in reference coordinates, a place may lie by rounding. */
 const tolerance = 1e-8;
 
@@ -42,42 +48,57 @@ function cellAt(
   place: readonly number[],
 ): {nodes: Int32Array; values: readonly number[]} | undefined {
   const N = shapeFunctions(shape.type);
+  const isThin = shape.dimension < d;
   for (let cell = 0; cell < count; cell++) {
     const own = nodes.subarray(cell * shape.nodes, (cell + 1) * shape.nodes);
-    const isNear = place.every((x, k) => {
+    const ranges = place.map((_, k) => {
       let [low, high] = [Infinity, -Infinity];
       for (const node of own) {
         low = Math.min(low, points[node * d + k]);
         high = Math.max(high, points[node * d + k]);
       }
+      return {low, high};
+    });
+    const size = Math.max(...ranges.map(({low, high}) => high - low));
+    const isNear = place.every((x, k) => {
+      const {low, high} = ranges[k];
       // Curved sides of quadratic cells bulge beyond their nodes.
-      const margin = (shape.order === 1 ? 1e-8 : 0.25) * (high - low);
+      const margin = (shape.order === 1 ? 1e-8 : 0.25) * (high - low) + (isThin ? flatness * size : 0);
       return x >= low - margin && x <= high + margin;
     });
-    const at = isNear ? referencePlace(points, own, N, place, isSimplex(shape)) : undefined;
+    const away = isThin ? flatness * size : Infinity;
+    const at = isNear ? referencePlace(points, own, N, place, shape.dimension, isSimplex(shape), away) : undefined;
     if (at !== undefined) return {nodes: own, values: N(at).values};
   }
   return undefined;
 }
 
-/** Reference coordinates of a place by Newton's method; undefined where it lies outside. */
+/** Reference coordinates of the nearest place in a cell by Gauss–Newton; undefined where it is outside or `away`. */
 function referencePlace(
   points: Float64Array,
   nodes: Int32Array,
   N: ReturnType<typeof shapeFunctions>,
   place: readonly number[],
+  dimension: number,
   simplex: boolean,
+  away: number,
 ): number[] | undefined {
   const d = place.length;
-  let at = new Array<number>(d).fill(simplex ? 1 / (d + 1) : 0);
+  let at = new Array<number>(dimension).fill(simplex ? 1 / (dimension + 1) : 0);
+  let distance = Infinity;
   for (let iteration = 0; iteration < 20; iteration++) {
     const {values, derivatives} = N(at);
     const gap = place.map((x, a) => x - values.reduce((sum, v, i) => sum + v * points[nodes[i] * d + a], 0));
-    const J = place.flatMap((_, a) =>
-      place.map((_x, b) => derivatives.reduce((sum, row, i) => sum + row[b] * points[nodes[i] * d + a], 0)),
+    distance = Math.hypot(...gap);
+    const T = at.map((_, b) =>
+      place.map((_x, a) => derivatives.reduce((sum, row, i) => sum + row[b] * points[nodes[i] * d + a], 0)),
     );
-    const {inverse} = inverseOf(J, d);
-    const step = at.map((_, b) => gap.reduce((sum, g, a) => sum + inverse[b * d + a] * g, 0));
+    const dot = (u: readonly number[], w: readonly number[]): number => u.reduce((sum, x, a) => sum + x * w[a], 0);
+    const {inverse} = inverseOf(
+      T.flatMap(u => T.map(w => dot(u, w))),
+      dimension,
+    );
+    const step = at.map((_, b) => T.reduce((sum, t, c) => sum + inverse[b * dimension + c] * dot(t, gap), 0));
     at = at.map((x, b) => x + step[b]);
     if (!at.every(Number.isFinite)) return undefined;
     if (step.every(s => Math.abs(s) < 1e-13)) break;
@@ -85,5 +106,5 @@ function referencePlace(
   const inside = simplex
     ? at.every(x => x >= -tolerance) && at.reduce((sum, x) => sum + x, 0) <= 1 + tolerance
     : at.every(x => Math.abs(x) <= 1 + tolerance);
-  return inside ? at : undefined;
+  return inside && distance <= away ? at : undefined;
 }

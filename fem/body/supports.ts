@@ -1,58 +1,96 @@
 /** Which degrees of freedom are free, and the displacements of all nodes from those of the free ones. */
 import * as tf from '@tensorflow/tfjs';
+import {shown} from '../../lib/checks.js';
 import {OptionError, type Params} from '../../lib/index.js';
 import {constantTensor} from '../../lib/internal.js';
 import type {Mesh} from '../mesh/mesh.js';
 import {pointAt} from '../mesh/topology.js';
-import {axisNumbers, vectorsOf, type Support} from './loads.js';
+import {vectorsOf, type Support} from './loads.js';
 import {nodesAt, nodeText} from './places.js';
 
 /** Degrees of freedom, node by node; each is free, held, or moves as prescribed. */
 export interface Degrees {
-  /** Numbers of the free ones, node · axes + axis, increasing. */
+  /** Numbers at each node: displacements, then what turns it. */
+  readonly components: number;
+  /** Numbers of the free ones, node · components + component, increasing. */
   readonly free: Int32Array;
   readonly hasMotion: boolean;
-  /** Displacements of all nodes, [nodes, axes]. */
-  readonly displacement: (at: {
+  /** The values at all nodes, [nodes, components]. */
+  readonly nodal: (at: {
     readonly q: tf.Tensor;
     readonly X: tf.Tensor;
     readonly t: tf.Tensor;
     readonly params: Params;
   }) => tf.Tensor;
-  /** The part of [nodes, axes] that belongs to free degrees of freedom, [free]. */
+  /** The part of [nodes, components] that belongs to free degrees of freedom, [free]. */
   readonly restricted: (nodal: tf.Tensor) => tf.Tensor;
   /** Rigid motions that nothing prevents: 'translation along x', 'rotation about z'. */
   readonly freeMotions: readonly string[];
 }
 
-const axisNames = ['x', 'y', 'z'];
+/** How nodes turn that have more components than displacements. */
+export interface NodeRotation {
+  /** The number of further components. */
+  readonly components: number;
+  /** Which of these are held, from 0, where rotations about these axes (0, 1, 2) are. */
+  readonly held: (node: number, axes: readonly number[]) => readonly number[];
+  /** The change of these by a small rotation about an axis. */
+  readonly turned: (node: number, axis: number) => readonly number[];
+}
 
-/** @throws OptionError 'contradictory-supports' where a degree is both held and prescribed, or prescribed twice */
-export function degreesOf(mesh: Mesh, supports: readonly Support[]): Degrees {
+const axisNames = ['x', 'y', 'z'];
+const rotationNames = ['rx', 'ry', 'rz'];
+
+/** The axes of a support as numbers. @throws OptionError where the mesh has no such axis */
+function axesOf(
+  {owner, axes, motion}: Support,
+  dimension: number,
+  canTurn: boolean,
+): {displacements: number[]; rotations: number[]} {
+  const names = axisNames.slice(0, dimension);
+  const allowed = canTurn && motion === undefined ? [...names, ...rotationNames] : names;
+  const chosen = axes ?? allowed;
+  const wrong = chosen.find(axis => !allowed.includes(axis));
+  if (wrong !== undefined)
+    throw new OptionError('bad-support', `${owner}: axes are ${allowed.join(', ')} here, not ${shown(wrong)}.`);
+  const among = (of: readonly string[]): number[] =>
+    chosen.flatMap(axis => (of.includes(axis) ? of.indexOf(axis) : []));
+  return {displacements: among(names), rotations: among(rotationNames)};
+}
+
+/**
+ * @param turning of bodies whose nodes can turn
+ * @throws OptionError 'contradictory-supports' where a degree is both held and prescribed, or prescribed twice
+ */
+export function degreesOf(mesh: Mesh, supports: readonly Support[], turning?: NodeRotation): Degrees {
   const d = mesh.dimension;
-  const total = mesh.points.length;
+  const width = d + (turning?.components ?? 0);
+  const total = (mesh.points.length / d) * width;
   // 0 free, 1 held, k + 2 prescribed by support k.
   const state = new Int32Array(total);
   const placed = supports.map(support => ({
     support,
     nodes: nodesAt(mesh, support.on, support.owner),
-    axes: axisNumbers(support, d),
+    axes: axesOf(support, d, turning !== undefined),
   }));
   placed.forEach(({support, nodes, axes}, k) => {
     const own = support.motion === undefined ? 1 : k + 2;
-    for (const node of nodes)
-      for (const axis of axes) {
-        const before = state[node * d + axis];
+    for (const node of nodes) {
+      for (const axis of axes.displacements) {
+        const before = state[node * width + axis];
         if (before !== 0 && before !== own)
           throw new OptionError(
             'contradictory-supports',
-            `solid: ${nodeText(mesh, node)} is `
+            `supports: ${nodeText(mesh, node)} is `
               + (Math.min(before, own) === 1 ? 'held and prescribed' : 'prescribed twice')
               + ` along ${axisNames[axis]}. Leave it out of one of the supports.`,
             {node, axis},
           );
-        state[node * d + axis] = own;
+        state[node * width + axis] = own;
       }
+      if (axes.rotations.length > 0)
+        for (const k of turning!.held(node, axes.rotations)) state[node * width + d + k] = 1;
+    }
   });
   const free = Int32Array.from(Array.from({length: total}, (_, i) => i).filter(i => state[i] === 0));
   const table = new Int32Array(total).fill(free.length);
@@ -60,23 +98,24 @@ export function degreesOf(mesh: Mesh, supports: readonly Support[]): Degrees {
   let next = free.length + 1;
   const motions = placed.flatMap(({support: {motion}, nodes, axes}) => {
     if (motion === undefined) return [];
-    nodes.forEach((node, i) => axes.forEach(axis => (table[node * d + axis] = next + i * d + axis)));
+    nodes.forEach((node, i) => axes.displacements.forEach(axis => (table[node * width + axis] = next + i * d + axis)));
     next += nodes.length * d;
     return [{motion, nodes}];
   });
   return {
+    components: width,
     free,
     hasMotion: motions.length > 0,
-    displacement: ({q, X, t, params}) => {
+    nodal: ({q, X, t, params}) => {
       const given = motions.map(({motion, nodes}) => {
         const at = {X: tf.gather(X, tf.tensor1d(nodes, 'int32')), t, params};
         return tf.reshape(vectorsOf(motion, at, 'prescribed'), [-1]);
       });
       const all = tf.concat([tf.reshape(q, [-1]), constantTensor(0, [1]), ...given]);
-      return tf.reshape(tf.gather(all, tf.tensor1d(table, 'int32')), [total / d, d]);
+      return tf.reshape(tf.gather(all, tf.tensor1d(table, 'int32')), [total / width, width]);
     },
     restricted: nodal => tf.gather(tf.reshape(nodal, [-1]), tf.tensor1d(free, 'int32')),
-    freeMotions: freeMotions(mesh, state),
+    freeMotions: freeMotions(mesh, state, turning),
   };
 }
 
@@ -96,9 +135,10 @@ export function rigidMotions(x: readonly number[]): {readonly name: string; read
 }
 
 /** Rigid motions that move no supported degree of freedom: elimination on those degrees' rows. */
-function freeMotions(mesh: Mesh, state: Int32Array): string[] {
+function freeMotions(mesh: Mesh, state: Int32Array, turning: NodeRotation | undefined): string[] {
   const d = mesh.dimension;
-  const count = state.length / d;
+  const count = mesh.points.length / d;
+  const width = state.length / count;
   const middle = Array.from({length: d}, (_, k) => {
     let sum = 0;
     for (let node = 0; node < count; node++) sum += mesh.points[node * d + k];
@@ -109,8 +149,13 @@ function freeMotions(mesh: Mesh, state: Int32Array): string[] {
   const pivots: {column: number; row: number[]}[] = [];
   for (let degree = 0; degree < state.length && pivots.length < names.length; degree++) {
     if (state[degree] === 0) continue;
-    const x = pointAt(mesh, Math.floor(degree / d)).map((c, k) => (c - middle[k]) / size);
-    let row = rigidMotions(x).map(({motion}) => motion[degree % d]);
+    const node = Math.floor(degree / width);
+    const k = degree % width;
+    const x = pointAt(mesh, node).map((c, axis) => (c - middle[axis]) / size);
+    const rotation = (i: number): number => (d === 2 ? 2 : i - d);
+    let row = rigidMotions(x).map(({motion}, i) =>
+      k < d ? motion[k] : i < d ? 0 : turning!.turned(node, rotation(i))[k - d],
+    );
     for (const {column, row: pivot} of pivots) row = row.map((r, i) => r - row[column] * pivot[i]);
     const column = row.reduce((best, r, i) => (Math.abs(r) > Math.abs(row[best]) ? i : best), 0);
     if (Math.abs(row[column]) < 1e-9) continue;

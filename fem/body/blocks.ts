@@ -4,8 +4,9 @@ import {OptionError} from '../../lib/index.js';
 import {constantTensor} from '../../lib/internal.js';
 import {massDegree, quadrature, stiffnessDegree, type Quadrature} from '../cells/quadrature.js';
 import {shapeFunctions} from '../cells/shape-functions.js';
-import {cellShape, typesIn, type Cells, type CellShape, type CellType} from '../mesh/cell-types.js';
+import {cellShape, cellTypes, typesIn, type Cells, type CellShape, type CellType} from '../mesh/cell-types.js';
 import type {Mesh} from '../mesh/mesh.js';
+import {bodyDimension} from '../mesh/topology.js';
 
 /** A quadrature rule on a type of cell with its shape functions. */
 export interface CellRule extends Quadrature {
@@ -34,20 +35,28 @@ const blocksIn = (cells: Cells, dimension: number): CellBlock[] => {
   });
 };
 
-/** The cells that fill the body. @throws OptionError 'bad-mesh' where there are none */
-export function bodyBlocks(mesh: Mesh): CellBlock[] {
-  const blocks = blocksIn(mesh.cells, mesh.dimension);
-  if (blocks.length === 0 || mesh.dimension < 2)
-    throw new OptionError(
-      'bad-mesh',
-      `solid: the mesh has no ${mesh.dimension === 2 ? 'surfaces' : 'solids'} as cells: a body whose points have `
-        + 'two coordinates has tri or quad cells, one in space tet or hex cells.',
-    );
-  return blocks;
+/**
+ * The cells that fill a body.
+ * @param types those that are allowed; default all of the dimension
+ * @throws OptionError 'bad-mesh' where there are none, or others
+ */
+export function bodyBlocks(mesh: Mesh, owner: string, dimension: number, types?: readonly CellType[]): CellBlock[] {
+  const blocks = blocksIn(mesh.cells, dimension);
+  const wrong = blocks.find(({shape}) => types !== undefined && !types.includes(shape.type));
+  if (blocks.length > 0 && dimension > 0 && wrong === undefined) return blocks;
+  const needed = types ?? cellTypes.filter(type => cellShape(type).dimension === dimension);
+  throw new OptionError(
+    'bad-mesh',
+    `${owner}: the mesh, whose points have ${mesh.dimension} coordinates, has ${wrong?.shape.type ?? 'no'} cells to `
+      + `fill a body; cells can be ${needed.join(', ')} here.`,
+  );
 }
 
-/** Facets as blocks. */
-export const facetBlocks = (facets: Cells, dimension: number): CellBlock[] => blocksIn(facets, dimension - 1);
+/** The facets on which loads act: boundaries of the body, and surfaces in space. */
+export const facetBlocks = (facets: Cells, mesh: Mesh): CellBlock[] =>
+  [mesh.dimension - 1, bodyDimension(mesh.cells) - 1]
+    .filter((dimension, i, all) => dimension > 0 && all.indexOf(dimension) === i)
+    .flatMap(dimension => blocksIn(facets, dimension));
 
 /** A rule with the values of the shape functions at its points. */
 function ruleOf(type: CellType, rule: Quadrature): CellRule {
@@ -102,7 +111,7 @@ export function geometryOf({shape, nodes, count, first}: CellBlock, points: Floa
       if (!(determinant > 0))
         throw new OptionError(
           'inverted-cell',
-          `solid: cell ${first + cell} (${shape.type}) is inverted or too distorted: its Jacobian at `
+          `Mesh: cell ${first + cell} (${shape.type}) is inverted or too distorted: its Jacobian at `
             + `point ${p} is ${determinant.toPrecision(3)}. `
             + `Its nodes are ${nodesOfCell(nodes, cell, shape.nodes).join(', ')}.`,
           {cell: first + cell},
@@ -179,6 +188,24 @@ export function tangentsOf(at: tf.Tensor, count: number, n: number, d: number, r
     Array.from({length: own}, (_x, b) =>
       tf.reshape(tf.slice(all, [0, a, b, 0], [count, 1, 1, rule.count]), [count, rule.count]),
     ),
+  );
+}
+
+/**
+ * A vector across each point of surfaces in space or lines in the plane, or along lines in space, by components
+ * [cells, points]; its length is the area or length by reference area.
+ * @param tangents of `tangentsOf`
+ */
+export function normalsOf(tangents: readonly (readonly tf.Tensor[])[]): tf.Tensor[] {
+  if (tangents.length === 2) return [tangents[1][0], tf.neg(tangents[0][0])];
+  if (tangents[0].length === 1) return tangents.map(([t]) => t);
+  return [
+    [1, 2],
+    [2, 0],
+    [0, 1],
+  ].map(([a, b]) =>
+    // prettier-ignore
+    tf.sub(tf.mul(tangents[a][0], tangents[b][1]), tf.mul(tangents[b][0], tangents[a][1])),
   );
 }
 

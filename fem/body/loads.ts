@@ -1,14 +1,15 @@
 /** Supports and loads: what holds a body, and what acts on it. */
 import * as tf from '@tensorflow/tfjs';
-import {finite, listOf, requireValue, shown} from '../../lib/checks.js';
+import {finite, listOf, requireValue} from '../../lib/checks.js';
 import {OptionError, ShapeError, type Params} from '../../lib/index.js';
 import {constantTensor, type Bivariant} from '../../lib/internal.js';
 import type {Mesh} from '../mesh/mesh.js';
-import {assembled, facetBlocks, ruleFor, tangentsOf, type CellBlock, type CellRule} from './blocks.js';
+import {bodyDimension} from '../mesh/topology.js';
+import {assembled, facetBlocks, normalsOf, ruleFor, tangentsOf, type CellBlock, type CellRule} from './blocks.js';
 import {facetsAt, nodesAt, type FacetPlace, type NodePlace} from './places.js';
 
-/** An axis of displacements. */
-export type AxisName = 'x' | 'y' | 'z';
+/** An axis of displacements, or of rotations of nodes that can turn. */
+export type AxisName = 'x' | 'y' | 'z' | 'rx' | 'ry' | 'rz';
 
 /** The place of a vector: reference positions [points, axes], the time and the parameters. */
 export interface VectorAt {
@@ -38,8 +39,12 @@ export interface LoadPlace {
   readonly X: tf.Tensor;
   readonly t: tf.Tensor;
   readonly params: Params;
-  /** Thickness at nodes [nodes, 1], or one number []; none in space. */
-  readonly thickness?: tf.Tensor;
+  /** All values at nodes, [nodes, components]. */
+  readonly nodal: tf.Tensor;
+  /** The thickness or area at nodes, [nodes, 1], or one number []; none of solids in space. */
+  readonly section?: tf.Tensor;
+  /** Forces [nodes, components] of couples [nodes, 3], where nodes can turn. */
+  readonly couples?: (couples: tf.Tensor, nodal: tf.Tensor) => tf.Tensor;
   readonly isLinear: boolean;
   /** ∫ N b dV for a vector at each quadrature point of the body, by mass or by volume. */
   readonly spread: (field: VectorField, by: 'mass' | 'volume') => tf.Tensor;
@@ -47,20 +52,20 @@ export interface LoadPlace {
 
 /** A load, or an elastic foundation. */
 export interface Load {
-  /** What is asked of the mesh; returns the forces at nodes, [nodes, axes]. */
+  /** What is asked of the mesh; returns the forces at nodes, [nodes, axes], or [nodes, components]. */
   readonly prepare: (mesh: Mesh) => (at: LoadPlace) => tf.Tensor;
 }
 
 /**
  * Nodes that do not move.
- * @param axes 'x', 'y', 'z'; default all
+ * @param axes 'x', 'y', 'z', and of nodes that can turn the rotations 'rx', 'ry', 'rz' about these axes; default all
  */
 export const held = (on: NodePlace, axes?: readonly AxisName[]): Support => ({owner: 'held', on, axes});
 
 /**
  * Nodes with a given displacement.
  * @param motion gets reference positions X [nodes, axes], t [] and params, and returns displacements [nodes, axes] or
- *   [axes]; with `axes`, only these are used
+ *   [axes]; with `axes`, only these are used. Rotations are free.
  */
 export const prescribed = (
   on: NodePlace,
@@ -125,7 +130,10 @@ interface Facets {
 }
 
 function facetsOf(mesh: Mesh, on: FacetPlace, owner: string): Facets[] {
-  return facetBlocks(facetsAt(mesh, on, owner), mesh.dimension).map(block => {
+  const blocks = facetBlocks(facetsAt(mesh, on, owner), mesh);
+  if (blocks.length === 0)
+    throw new OptionError('bad-load', `${owner}: points and lines of solids carry no such load.`);
+  return blocks.map(block => {
     const {shape, nodes, count} = block;
     const rule = ruleFor(shape.type, 'mass');
     const d = mesh.dimension;
@@ -143,10 +151,8 @@ function facetsOf(mesh: Mesh, on: FacetPlace, owner: string): Facets[] {
       rule,
       interpolated: values => times(N(), gathered(values), values.size / values.shape[0]),
       normals: positions => {
-        const T = tangentsOf(gathered(positions), count, shape.nodes, d, rule);
-        const cross = (a: number, b: number): tf.Tensor => tf.sub(tf.mul(T[a][0], T[b][1]), tf.mul(T[b][0], T[a][1]));
-        const normal = d === 2 ? [T[1][0], tf.neg(T[0][0])] : [cross(1, 2), cross(2, 0), cross(0, 1)];
-        return tf.mul(tf.stack(normal, 2), constantTensor(rule.weights, [1, rule.count, 1]));
+        const normals = normalsOf(tangentsOf(gathered(positions), count, shape.nodes, d, rule));
+        return tf.mul(tf.stack(normals, 2), constantTensor(rule.weights, [1, rule.count, 1]));
       },
       assembled: (forces, total) => assembled(times(tf.transpose(N()), forces, d), nodes, total),
     };
@@ -168,12 +174,13 @@ const facetLoad = (
           const d = mesh.dimension;
           const flat = (x: tf.Tensor): tf.Tensor => tf.reshape(x, [count * facets.rule.count, -1]);
           const points = {X: flat(facets.interpolated(place.X)), t: place.t, params: place.params};
-          const {thickness} = place;
+          // Only the sides of a surface have its thickness.
+          const section = facets.block.shape.dimension < bodyDimension(mesh.cells) ? place.section : undefined;
           const forces = flat(force({place, facets, points}));
           const thick =
-            thickness === undefined
+            section === undefined
               ? forces
-              : tf.mul(forces, thickness.size === 1 ? tf.reshape(thickness, []) : flat(facets.interpolated(thickness)));
+              : tf.mul(forces, section.size === 1 ? tf.reshape(section, []) : flat(facets.interpolated(section)));
           return facets.assembled(tf.reshape(thick, [count, facets.rule.count, d]), place.X.shape[0]);
         })
         .reduce((sum, nodal) => tf.add(sum, nodal));
@@ -197,6 +204,8 @@ export const traction = (on: FacetPlace, value: VectorField): Load =>
  */
 export const pressure = (on: FacetPlace, value: ScalarField): Load =>
   facetLoad('pressure', on, ({place, facets, points}) => {
+    if (facets.block.shape.dimension < place.mesh.dimension - 1)
+      throw new OptionError('bad-load', 'pressure: lines in space have no normal; take a traction, or surfaces.');
     const normals = facets.normals(place.isLinear ? place.X : tf.add(place.X, place.u));
     const flat = tf.reshape(normals, [facets.block.count * facets.rule.count, -1]);
     return tf.neg(tf.mul(flat, scalarsOf(value, points, 'pressure')));
@@ -228,13 +237,3 @@ export const pointLoad = (on: NodePlace, force: VectorField): Load => ({
     };
   },
 });
-
-/** The axes of a support as numbers. @throws OptionError where the mesh has no such axis */
-export function axisNumbers({owner, axes}: Support, dimension: number): number[] {
-  const names = ['x', 'y', 'z'].slice(0, dimension);
-  return (axes ?? names).map(axis => {
-    const k = names.indexOf(axis);
-    if (k < 0) throw new OptionError('bad-support', `${owner}: axes are ${names.join(', ')} here, not ${shown(axis)}.`);
-    return k;
-  });
-}

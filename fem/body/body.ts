@@ -1,0 +1,219 @@
+/** Deformable bodies as mechanical systems, from parts: energies of elements, supports, loads, mass and damping. */
+import * as tf from '@tensorflow/tfjs';
+import {nonNegative, requireValue} from '../../lib/checks.js';
+import {traced, type MechanicalSystem, type Params} from '../../lib/index.js';
+import {constantTensor, type Bivariant} from '../../lib/internal.js';
+import type {Cells} from '../mesh/cell-types.js';
+import type {Mesh} from '../mesh/mesh.js';
+import {boundary} from '../mesh/topology.js';
+import type {CellBlock} from './blocks.js';
+import type {ReadField} from './coefficient.js';
+import {elementsAt, forceOf, type ElementGroup} from './elements.js';
+import {evaluated, type NumericState} from './evaluate.js';
+import {sectionAtNodes, spreadVectors, volumesOf, type Volumes} from './integrals.js';
+import type {Load, LoadPlace} from './loads.js';
+import {massOf} from './mass.js';
+import {probeOf} from './probe.js';
+import type {Degrees} from './supports.js';
+
+/** A state of a body inside a traced function: free degrees of freedom, the time (default 0), and parameters. */
+export interface BodyState {
+  readonly q: tf.Tensor;
+  readonly t?: tf.Tensor;
+  readonly params?: Params;
+}
+
+/** A deformable body: a mechanical system whose q are the free degrees of freedom, [free]. */
+export interface Body extends MechanicalSystem {
+  readonly mesh: Mesh;
+  /** Free degrees of freedom, node · components + component; the first components are the displacements. */
+  readonly free: Int32Array;
+  /** The undeformed body at rest, to start from. */
+  readonly start: {readonly q: Float64Array; readonly v: Float64Array};
+  /** Rigid motions that no support prevents, by name. */
+  readonly freeMotions: readonly string[];
+  /** What may make results wrong, such as locking. */
+  readonly warnings: readonly string[];
+  /** The facets that are drawn and touched: the boundary of a solid, the cells of a shell. */
+  readonly surface: Cells;
+  /** Displacements of all nodes, [nodes, axes]. */
+  displacement(at: BodyState): tf.Tensor;
+  /** Stored elastic energy, []. */
+  energy(at: BodyState): tf.Tensor;
+  /** Forces that hold supported nodes where they are, [nodes, components]; zero at other nodes in equilibrium. */
+  reaction(at: BodyState): tf.Tensor;
+  /**
+   * Displacements at reference positions.
+   * @returns a function of a state that returns [places, axes]
+   * @throws OptionError where a place lies outside of the body
+   */
+  probe(places: readonly (readonly number[])[]): (at: BodyState) => tf.Tensor;
+  /**
+   * Numbers of a state in double precision: `body.evaluate(at => body.energy(at), {q, params})`.
+   * @returns what the function returns, row-major
+   */
+  evaluate(f: (at: Required<BodyState>) => tf.Tensor, state: NumericState): Float64Array;
+}
+
+/** Rayleigh's damping: `mass` · M + `stiffness` · K of the current position. */
+export interface RayleighDamping {
+  readonly mass?: number;
+  readonly stiffness?: number;
+}
+
+/** What a body is made of. */
+export interface BodyParts {
+  /** The function that makes it, for errors. */
+  readonly owner: string;
+  readonly mesh: Mesh;
+  /** The cells that fill it. */
+  readonly blocks: readonly CellBlock[];
+  readonly degrees: Degrees;
+  /** Reference positions, [nodes, axes]; default those of the mesh. */
+  readonly points?: Bivariant<Params, tf.Tensor>;
+  /** Elastic energies. */
+  readonly elements: (params: Params) => readonly ElementGroup[];
+  readonly density: (params: Params) => ReadField;
+  /** The thickness of surfaces, or the area of lines. */
+  readonly section?: (params: Params) => ReadField;
+  /** What takes the place of `section` in the mass of components that are no displacements. */
+  readonly inertia?: (params: Params) => ReadField;
+  readonly mass: 'lumped' | 'consistent';
+  /** Whether density, section and inertia are plain numbers. */
+  readonly isMassConstant: boolean;
+  readonly loads: readonly Load[];
+  /** Whether loads are those of small displacements. */
+  readonly isLinear: boolean;
+  /** Forces of couples at nodes, for bodies whose nodes can turn. */
+  readonly couples?: LoadPlace['couples'];
+  readonly damping: RayleighDamping;
+  readonly warnings: readonly string[];
+  readonly surface?: Cells;
+  readonly notFinite: string;
+}
+
+/** Time and parameters of a state with their defaults. */
+export const stateOf = ({q, t = constantTensor(0, []), params = {}}: BodyState): Required<BodyState> => ({
+  q,
+  t,
+  params,
+});
+
+/** Reference positions, [nodes, axes]. */
+export const positionsOf = (
+  {points, dimension}: Mesh,
+  given: Bivariant<Params, tf.Tensor> | undefined,
+  params: Params,
+): tf.Tensor => given?.(params) ?? constantTensor(points, [points.length / dimension, dimension]);
+
+/** The values at all nodes in a state, [nodes, components]. */
+export function nodalValues(
+  {mesh, degrees, points}: Pick<BodyParts, 'mesh' | 'degrees' | 'points'>,
+  at: BodyState,
+): tf.Tensor {
+  const {q, t, params} = stateOf(at);
+  return degrees.nodal({q, X: positionsOf(mesh, points, params), t, params});
+}
+
+const sum = (parts: readonly tf.Tensor[]): tf.Tensor => parts.reduce((total, part) => tf.add(total, part));
+
+/** @throws OptionError for damping below zero, and masses that cannot be stored */
+export function bodyOf(parts: BodyParts): Body {
+  const {owner, mesh, blocks, degrees, points, elements, density, section, inertia, loads} = parts;
+  const d = mesh.dimension;
+  const nodes = mesh.points.length / d;
+  const {components, free} = degrees;
+  const {mass: alpha = 0, stiffness: beta = 0} = parts.damping;
+  requireValue(alpha, nonNegative, `${owner}: damping.mass`);
+  requireValue(beta, nonNegative, `${owner}: damping.stiffness`);
+
+  const nodal = (at: BodyState): tf.Tensor => nodalValues(parts, at);
+  const displacementOf = (values: tf.Tensor): tf.Tensor =>
+    components === d ? values : tf.slice(values, [0, 0], [nodes, d]);
+  const internalForce = (values: tf.Tensor, params: Params): tf.Tensor =>
+    sum(elements(params).map(group => forceOf(group, values, params)));
+
+  const factors = (params: Params): ReadField[] => (section === undefined ? [] : [section(params)]);
+  const volumes = (params: Params): Volumes[] =>
+    blocks.map(block => volumesOf(block, mesh, points === undefined ? undefined : points(params)));
+  const preparedLoads = loads.map(load => load.prepare(mesh));
+  const externalForce = (values: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor | undefined => {
+    if (preparedLoads.length === 0) return undefined;
+    const X = positionsOf(mesh, points, params);
+    const place: LoadPlace = {
+      mesh,
+      u: displacementOf(values),
+      X,
+      t,
+      params,
+      isLinear: parts.isLinear,
+      ...(section === undefined ? {} : {section: sectionAtNodes(section(params), blocks, nodes)}),
+      ...(parts.couples === undefined ? {} : {couples: parts.couples}),
+      nodal: values,
+      spread: (field, by) => {
+        const scale = [...factors(params), ...(by === 'mass' ? [density(params)] : [])];
+        return spreadVectors(volumes(params), field, {X, t, params}, scale);
+      },
+    };
+    const padded = (force: tf.Tensor): tf.Tensor =>
+      force.shape[1] === components ? force : tf.pad(force, [[0, 0], [0, components - d]]); // prettier-ignore
+    return sum(preparedLoads.map(load => padded(load(place))));
+  };
+  const nodalForce = (at: BodyState): tf.Tensor => {
+    const {t, params} = stateOf(at);
+    const values = nodal(at);
+    const inner = internalForce(values, params);
+    const outer = externalForce(values, t, params);
+    return outer === undefined ? inner : tf.add(inner, outer);
+  };
+
+  const spans = [
+    {components: d, factors: (params: Params) => [density(params), ...factors(params)]},
+    ...(inertia === undefined
+      ? []
+      : [{components: components - d, factors: (params: Params) => [density(params), inertia(params)]}]),
+  ];
+  const mass = massOf({mesh, degrees, kind: parts.mass, spans, volumes}, points === undefined && parts.isMassConstant);
+  const massTimes = (v: tf.Tensor, params: Params): tf.Tensor => {
+    const M = typeof mass === 'function' ? mass({q: v, params}) : constantTensor(mass as Float64Array, [v.size]);
+    return M.rank === 2 ? tf.reshape(tf.matMul(M, tf.reshape(v, [-1, 1])), v.shape) : tf.mul(M, v);
+  };
+
+  const forces: MechanicalSystem['forces'][number][] = [at => degrees.restricted(nodalForce(at))];
+  if (alpha > 0) forces.push(({v, params}) => tf.mul(-alpha, massTimes(v, params)));
+  if (beta > 0)
+    forces.push(({q, v, t, params}) => {
+      const force = (at: {readonly [name: string]: tf.Tensor}): tf.Tensor =>
+        degrees.restricted(internalForce(nodal({q: at.q, t: at.t, params}), params));
+      return tf.mul(beta, traced.derivativeAlong(force, {q, t}, {q: v, t: tf.onesLike(t)}));
+    });
+
+  const supported = new Float64Array(nodes * components).fill(1);
+  for (const degree of free) supported[degree] = 0;
+  const displacement = (at: BodyState): tf.Tensor => displacementOf(nodal(at));
+  return {
+    kind: 'mechanics',
+    mass,
+    forces,
+    constraints: [],
+    notFinite: parts.notFinite,
+    mesh,
+    free,
+    start: {q: new Float64Array(free.length), v: new Float64Array(free.length)},
+    freeMotions: degrees.freeMotions,
+    warnings: parts.warnings,
+    surface: parts.surface ?? boundary(mesh),
+    displacement,
+    energy: at => {
+      const {params} = stateOf(at);
+      const values = nodal(at);
+      return sum(elements(params).map(group => tf.sum(group.energies(elementsAt(group, values, params)))));
+    },
+    reaction: at => tf.mul(tf.neg(nodalForce(at)), constantTensor(supported, [nodes, components])),
+    probe: places => {
+      const read = probeOf(mesh, blocks, places);
+      return at => read(displacement(at));
+    },
+    evaluate: (f, state) => evaluated(f, state),
+  };
+}
