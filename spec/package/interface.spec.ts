@@ -46,9 +46,9 @@ describe('the interface', function () {
     }
     const values = [...all].filter(([, isValue]) => isValue).map(([symbol]) => symbol);
     const members = values.flatMap(symbol => (isGroup(symbol) ? checker.getExportsOfModule(symbol) : [symbol]));
-    expect(values.length, 'values').to.be.at.most(226);
-    expect(all.size - values.length, 'types').to.be.at.most(265);
-    expect(new Set(members.map(aliased)).size, 'values, with the members of groups').to.be.at.most(315);
+    expect(values.length, 'values').to.be.at.most(227);
+    expect(all.size - values.length, 'types').to.be.at.most(268);
+    expect(new Set(members.map(aliased)).size, 'values, with the members of groups').to.be.at.most(316);
   });
 
   it('documents everything it exports', () => {
