@@ -45,7 +45,7 @@ export {batch, batchAsync, type Batch, type BatchMember, type BatchOptions, type
 export type {PreparedBatch} from './simulate/batch-kinds.js';
 export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumVjp} from './simulate/equilibrium.js';
 export {linearize, type Linearization} from './simulate/linearize.js';
-export {modes, type Modes, type ModesOptions, type ModesVjp} from './simulate/modes.js';
+export {modes, type NaturalModes, type ModesOptions, type ModesVjp} from './simulate/modes.js';
 export type {Eigenvalue} from './simulate/eigenvalues.js';
 export type {CotangentLoss, Hvp} from './simulate/hessian.js';
 export type {SeriesLoss} from './simulate/loss.js';

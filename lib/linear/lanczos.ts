@@ -11,7 +11,7 @@ import {seeded} from '../random.js';
 import {dot} from './krylov.js';
 
 /** A product with a matrix: y ← A x. */
-export type Product = (x: Float64Array, y: Float64Array) => void;
+export type VectorProduct = (x: Float64Array, y: Float64Array) => void;
 
 /** What `lanczos` solves. */
 export interface ShiftedPencil {
@@ -20,9 +20,9 @@ export interface ShiftedPencil {
   readonly count: number;
   readonly shift: number;
   /** y ← (K − σM)⁻¹ x */
-  readonly solve: Product;
+  readonly solve: VectorProduct;
   /** y ← M x */
-  readonly mass: Product;
+  readonly mass: VectorProduct;
 }
 
 /** What `lanczos` found: fewer pairs than were wanted where M has a smaller rank. */
@@ -129,7 +129,7 @@ class MassBasis {
 
   constructor(
     n: number,
-    private readonly mass: Product,
+    private readonly mass: VectorProduct,
   ) {
     this.product = new Float64Array(n);
   }

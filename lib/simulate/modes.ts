@@ -41,12 +41,12 @@ export type ModesOptions<P = Params> = Omit<Options<typeof modesOptions>, 'param
 };
 
 /** Natural frequencies and modes, by growing ω². */
-export interface Modes {
+export interface NaturalModes {
   /** ω in radians by unit of time, [count]; NaN where ω² < 0, a mode that grows. */
   readonly frequencies: Float64Array;
   /** ω², [count]: 0 of rigid motions. */
   readonly eigenvalues: Float64Array;
-  /** Of each mode the displacement, of the shape of q, row-major: φᵀMφ = 1 of each, and 0 of two of them. */
+  /** The displacement of each mode, of the shape of q, row-major: φᵀMφ = 1, and 0 of two modes. */
   readonly shapes: readonly Float64Array[];
   /** An eigenvalue of the matrices lies within this share of |ω² − shift| of each ω². */
   readonly residuals: Float64Array;
@@ -56,7 +56,7 @@ export interface Modes {
 
 /** Modes, and the pullback of their frequencies. */
 export interface ModesVjp<S extends MechanicalSystem<never> = MechanicalSystem> {
-  readonly modes: Modes;
+  readonly modes: NaturalModes;
   /**
    * The gradient of Σ cotangent · frequency (or ω²) with respect to q, params and variables. Where the state is an
    * equilibrium that depends on params, add the pullback of `equilibrium.vjp` of the gradient for q.
@@ -82,7 +82,7 @@ export interface FindModes {
     system: S,
     state: {readonly q: Numeric; readonly t?: number},
     options?: ModesOptions<ParamsOf<S>>,
-  ): Modes;
+  ): NaturalModes;
   /** The modes, and the map from a cotangent of their frequencies to that of q, params and variables. */
   vjp<S extends MechanicalSystem<never>>(
     system: S,
@@ -119,7 +119,7 @@ function read(
 
 /** A free system is shifted by this share of the largest Kᵢᵢ/Mᵢᵢ: far above rounding, far below other modes. */
 const freeShift = 1e-10;
-/** Of a free body in space. */
+/** Those of a free body in space. */
 const rigidMotions = 6;
 /** ω² this small beside the largest Kᵢᵢ/Mᵢᵢ is rounding, and 0. */
 const roundingShare = 1e-13;
@@ -128,7 +128,7 @@ const repeatedShare = 1e-6;
 /** A force this large beside the stiffest entry is not what an equilibrium leaves of it. */
 const restShare = 1e-8;
 
-interface FoundModes extends Modes {
+interface FoundModes extends NaturalModes {
   /** Numbers of the modes of each frequency that is repeated. */
   readonly repeated: readonly (readonly number[])[];
 }
@@ -364,7 +364,7 @@ function cotangentOf(
  * ```
  */
 export const modes: FindModes = /* @__PURE__ */ Object.assign(
-  (system: MechanicalSystem<never>, state: {readonly q: Numeric; readonly t?: number}, options: object = {}): Modes => {
+  (system: MechanicalSystem<never>, state: {readonly q: Numeric; readonly t?: number}, options: object = {}): NaturalModes => {
     const {repeated: _, ...found} = find(read(system, state, options));
     return found;
   },
