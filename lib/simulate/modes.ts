@@ -364,7 +364,11 @@ function cotangentOf(
  * ```
  */
 export const modes: FindModes = /* @__PURE__ */ Object.assign(
-  (system: MechanicalSystem<never>, state: {readonly q: Numeric; readonly t?: number}, options: object = {}): NaturalModes => {
+  (
+    system: MechanicalSystem<never>,
+    state: {readonly q: Numeric; readonly t?: number},
+    options: object = {},
+  ): NaturalModes => {
     const {repeated: _, ...found} = find(read(system, state, options));
     return found;
   },
