@@ -4,4 +4,5 @@ export type {PartCase, PartSweep} from './identify/solve.js';
 export {type LossHistory, historyChart, residualChart} from './report/charts.js';
 export type {MediaBundle} from './report/displayed.js';
 export {numberText} from './report/number-text.js';
-export {type Theme, lineChart} from './report/plot.js';
+export {type Theme, chartStyle, CIVIDIS, lineChart} from './report/plot.js';
+export {layAxis} from './report/plot-axis.js';

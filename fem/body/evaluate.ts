@@ -31,15 +31,14 @@ function treeOf(params: NumericParams, at: {readonly [name: string]: tf.Tensor},
   );
 }
 
-/** What f returns at a state, row-major. */
-export function evaluated(
-  f: (at: {readonly q: tf.Tensor; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor,
-  {q, t = 0, params = {}}: NumericState,
-): Float64Array {
-  const inputs = [
-    {name: 'q', ...readNumeric(q, 'evaluate: q')},
-    {name: 't', ...readNumeric(t, 'evaluate: t')},
-    ...leavesOf(params).map(({name, value}) => ({name, ...readNumeric(value, `evaluate: ${name}`)})),
+type StateFunction = (at: {readonly q: tf.Tensor; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
+
+/** A function compiled for states of the shapes of this one; it returns what f does, row-major. */
+export function evaluator(f: StateFunction, {q, params = {}}: NumericState): (state: NumericState) => Float64Array {
+  const read = (state: NumericState): {name: string; values: Float64Array; shape: readonly number[]}[] => [
+    {name: 'q', ...readNumeric(state.q, 'evaluate: q')},
+    {name: 't', ...readNumeric(state.t ?? 0, 'evaluate: t')},
+    ...leavesOf(state.params ?? {}).map(({name, value}) => ({name, ...readNumeric(value, `evaluate: ${name}`)})),
   ];
   const executable = compilePrograms(
     {
@@ -47,9 +46,14 @@ export function evaluated(
         value: f({q: at.q, t: at.t, params: treeOf(params, at)}),
       }),
     },
-    Object.fromEntries(inputs.map(({name, shape}) => [name, shape])),
+    Object.fromEntries(read({q, params}).map(({name, shape}) => [name, shape])),
   );
-  for (const {name, values} of inputs) executable.optionalBuffer(name)?.set(values);
-  executable.run('value');
-  return executable.buffer('value').slice();
+  return state => {
+    for (const {name, values} of read(state)) executable.optionalBuffer(name)?.set(values);
+    executable.run('value');
+    return executable.buffer('value').slice();
+  };
 }
+
+/** What f returns at a state, row-major. */
+export const evaluated = (f: StateFunction, state: NumericState): Float64Array => evaluator(f, state)(state);

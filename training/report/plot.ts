@@ -403,7 +403,7 @@ function bandShape(x: Float64Array, high: Float64Array, low: Float64Array): stri
 }
 
 /** Cividis at six places, dark blue is low (Nuñez, Anderton & Renslow, PLOS ONE 13, 2018). */
-const CIVIDIS = ['#00224e', '#35456c', '#666970', '#948e77', '#c8b866', '#fee838'];
+export const CIVIDIS = ['#00224e', '#35456c', '#666970', '#948e77', '#c8b866', '#fee838'];
 /** Steps of colour that are told apart; each is one path. */
 const SHADES = 32;
 const shadeOf = scaleLinear<string>(
