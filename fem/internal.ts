@@ -3,4 +3,4 @@ export {shapeFunctions} from './cells/shape-functions.js';
 export {cellShape, typesIn, type CellType} from './mesh/cell-types.js';
 export {bodyDimension, boundary} from './mesh/topology.js';
 export type {Mesh} from './mesh/mesh.js';
-export {evaluator, type NumericState} from './solid/evaluate.js';
+export {evaluator, type NumericState} from './body/evaluate.js';

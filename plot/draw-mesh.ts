@@ -104,8 +104,8 @@ export function drawMesh(body: Mesh | {readonly mesh: Mesh}, options: DrawMeshOp
   if (displacement !== undefined && displacement.length !== coordinates)
     throw new OptionError(
       'bad-plot',
-      `drawMesh: displacement has ${displacement.length} numbers; the mesh's ${coordinates / mesh.dimension} nodes need `
-        + `${coordinates}.`,
+      `drawMesh: displacement has ${displacement.length} numbers; the mesh's ${coordinates / mesh.dimension} nodes `
+        + `need ${coordinates}.`,
     );
   const view = mesh.dimension === 3 ? camera(given.turn, given.tilt) : (x: number, y: number): Seen => [x, y, 0];
   const seen = (points: ArrayLike<number>): Seen[] => {

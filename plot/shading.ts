@@ -53,7 +53,7 @@ export function camera(turn = TURN, tilt = TILT): (x: number, y: number, z: numb
   };
 }
 
-/** Where the light comes from, as the camera sees it: over its left shoulder. */
+/** The direction to the light, as the camera sees it: over its left shoulder. */
 const LIGHT: Seen = [-0.36, 0.48, -0.8];
 /** What a facet in the shadow keeps of its colour, so that values can be read there, too. */
 const AMBIENT = 0.65;

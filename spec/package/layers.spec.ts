@@ -27,7 +27,7 @@ describe('the layers', () => {
         local
         && !from.startsWith('lib/')
         && to.split('/')[0] !== from.split('/')[0]
-        && !(from.startsWith('plot/') && /^models\/(index|internal)\.ts$/.test(to))
+        && !(from.startsWith('plot/') && /^(models|fem)\/(index|internal)\.ts$/.test(to))
         && !(/^(plot|sweep|cli)\//.test(from) && /^training\/(index|internal)\.ts$/.test(to))
         && !(from.startsWith('cli/') && ['plot/index.ts', 'sweep/index.ts', 'sweep/load-module.ts'].includes(to))
         && ![

@@ -137,8 +137,8 @@ describe('pictures of meshes', () => {
     const count = (svg: string): number => polygons(pathOf(svg, 'outline')).length;
     expect(count(drawMesh(box([1, 1, 1], [2, 2, 2], 'tet4'), {outline: true}))).to.equal(24);
     expect(count(drawMesh(box([1, 1], [3, 3]), {outline: true}))).to.equal(12);
-    // A cylinder has two circles.
-    const round = cylinder(1, 2, [2, 3], 'hex20');
+    // A cylinder has two circles; a circle has two nodes for each edge.
+    const round = cylinder(1, 2, [4, 3], 'hex20');
     const rim = round.points.filter((z, i) => i % 3 === 2 && z === 0 && Math.abs(Math.hypot(round.points[i - 2], round.points[i - 1]) - 1) < 1e-9); // prettier-ignore
     expect(count(drawMesh(round, {outline: true}))).to.equal(rim.length);
   });
@@ -154,8 +154,8 @@ describe('pictures of meshes', () => {
     const rod = meshOf({points: [[0, 0, 0], [1, 0, 0], [1, 0, 1]], cells: {line2: [[0, 1], [1, 2]]}}); // prettier-ignore
     const svg = drawMesh(rod, {field: {values: [0, 1], name: 'tension', unit: 'N'}, turn: 0, tilt: 0, height: 200});
     const drawn = [...svg.matchAll(/<path class="lines" color="(#\w+)" d="([^"]*)"/g)];
-    expect(drawn.map(([, color]) => color)).to.deep.equal(['#fee838', '#00224e']);
-    expect(drawn[1][2]).to.equal('M180 228L380 228');
+    expect(drawn.map(([, color]) => color)).to.deep.equal(['#00224e', '#fee838']);
+    expect(drawn[0][2]).to.equal('M180 228L380 228');
   });
 
   it('refuses what does not fit the mesh', () => {
