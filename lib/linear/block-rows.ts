@@ -141,7 +141,7 @@ export class BlockOperator implements Operator, BlockRows {
 
 /** y ← A x. */
 export function multiplyBlocks({pattern, values}: BlockRows, x: Float64Array, y: Float64Array): void {
-  const {count, height, width} = pattern;
+  const {height, width} = pattern;
   if (height === 1 && width === 1) {
     multiplyScalars(pattern, values, x, y);
     return;
@@ -150,21 +150,8 @@ export function multiplyBlocks({pattern, values}: BlockRows, x: Float64Array, y:
     multiplyThrees(pattern, values, x, y);
     return;
   }
-  const {rowPointers, columns} = pattern;
-  for (let row = 0; row < count; row++) {
-    const to = row * height;
-    const begin = rowPointers[row];
-    const end = rowPointers[row + 1];
-    for (let r = 0; r < height; r++) {
-      let sum = 0;
-      for (let q = begin; q < end; q++) {
-        const at = (q * height + r) * width;
-        const from = columns[q] * width;
-        for (let c = 0; c < width; c++) sum += values[at + c] * x[from + c];
-      }
-      y[to + r] = sum;
-    }
-  }
+  y.fill(0);
+  addProduct({pattern, values}, x, y);
 }
 
 function multiplyScalars(pattern: BlockPattern, values: Float64Array, x: Float64Array, y: Float64Array): void {

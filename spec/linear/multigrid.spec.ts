@@ -46,8 +46,8 @@ describe('linear: preconditioners of assembled matrices', () => {
     const coarse = elasticity([16, 8, 8]);
     const fine = elasticity([32, 16, 16]);
     const counts = [coarse, fine].map(matrix => iterations(matrix, solver({coordinates: matrix.coordinates})));
-    expect(counts[0]).to.be.at.most(23);
-    expect(counts[1]).to.be.at.most(27);
+    expect(counts[0]).to.be.at.most(21);
+    expect(counts[1]).to.be.at.most(22);
     expect(iterations(coarse, solver({coordinates: coarse.coordinates, sweeps: 2}))).to.be.at.most(17);
   });
 
