@@ -9,6 +9,7 @@ export {elevated, refined} from './mesh/refine.js';
 export {boundary, select, withSets, type Where} from './mesh/topology.js';
 export {extruded, mapped, type PointMap} from './mesh/transform.js';
 export type {Body, BodyState, RayleighDamping} from './body/body.js';
+export {rod, type Rod, type RodSpec} from './rod/rod.js';
 export {solid, type SolidBody, type SolidSpec} from './solid/solid.js';
 /** Laws of elasticity for `solid`. */
 export * as materials from './solid/material-group.js';

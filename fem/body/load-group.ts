@@ -1,2 +1,2 @@
 /** What acts on a body. */
-export {bodyForce, elasticFoundation, gravity, pointLoad, pressure, traction} from './loads.js';
+export {bodyForce, elasticFoundation, gravity, pointLoad, pointMoment, pressure, traction} from './loads.js';

@@ -237,3 +237,23 @@ export const pointLoad = (on: NodePlace, force: VectorField): Load => ({
     };
   },
 });
+
+/**
+ * A moment at each of these nodes, in fixed axes: its vector in space, its number in the plane. Bodies whose nodes can
+ * turn, such as rods, take such loads. In space a moment in fixed axes has no potential.
+ */
+export const pointMoment = (on: NodePlace, moment: VectorField | ScalarField): Load => ({
+  prepare: mesh => {
+    const nodes = nodesAt(mesh, on, 'pointMoment');
+    return ({X, t, params, nodal, couples}) => {
+      if (couples === undefined)
+        throw new OptionError('bad-load', 'pointMoment: nodes of this body do not turn. Take a traction or forces.');
+      const here = {X: tf.gather(X, tf.tensor1d(nodes, 'int32')), t, params};
+      const vectors =
+        mesh.dimension === 3
+          ? vectorsOf(moment as VectorField, here, 'pointMoment')
+          : tf.mul(scalarsOf(moment as ScalarField, here, 'pointMoment'), constantTensor([0, 0, 1], [1, 3]));
+      return couples(assembled(vectors, nodes, X.shape[0]), nodal);
+    };
+  },
+});
