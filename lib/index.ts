@@ -43,7 +43,14 @@ export {setThreadsCount} from './engine/wasm/product-threads.js';
 export * from './scheme/index.js';
 export {batch, batchAsync, type Batch, type BatchMember, type BatchOptions, type BatchVjp} from './simulate/batch.js';
 export type {PreparedBatch} from './simulate/batch-kinds.js';
-export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumVjp} from './simulate/equilibrium.js';
+export {
+  equilibrium,
+  type Equilibrium,
+  type EquilibriumDirection,
+  type EquilibriumJvp,
+  type EquilibriumOptions,
+  type EquilibriumVjp,
+} from './simulate/equilibrium.js';
 export {linearize, type Linearization} from './simulate/linearize.js';
 export {modes, type NaturalModes, type ModesOptions, type ModesVjp} from './simulate/modes.js';
 export type {Eigenvalue} from './simulate/eigenvalues.js';

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {nonNegative, requireValue} from '../../lib/checks.js';
 import {traced, type MechanicalSystem, type Params} from '../../lib/index.js';
 import {constantTensor, type Bivariant} from '../../lib/internal.js';
+import {listed} from '../../lib/text.js';
 import type {Cells} from '../mesh/cell-types.js';
 import type {Mesh} from '../mesh/mesh.js';
 import {boundary} from '../mesh/topology.js';
@@ -117,6 +118,9 @@ export function nodalValues(
 
 const sum = (parts: readonly tf.Tensor[]): tf.Tensor => parts.reduce((total, part) => tf.add(total, part));
 
+const freeMotionSentence = (motions: readonly string[]): string =>
+  `No support prevents ${listed(motions)} of the body: hold it (supports.held), or give it an elastic foundation.`;
+
 /** @throws OptionError for damping below zero, and masses that cannot be stored */
 export function bodyOf(parts: BodyParts): Body {
   const {owner, mesh, blocks, degrees, points, elements, density, section, inertia, loads} = parts;
@@ -197,6 +201,7 @@ export function bodyOf(parts: BodyParts): Body {
     forces,
     constraints: [],
     notFinite: parts.notFinite,
+    ...(degrees.freeMotions.length === 0 ? {} : {freeMotion: freeMotionSentence(degrees.freeMotions)}),
     mesh,
     free,
     start: {q: new Float64Array(free.length), v: new Float64Array(free.length)},

@@ -4,7 +4,7 @@
  * residual is the force, so Newton, adjoint and tfjs operation are those of `simulate`.
  */
 import * as tf from '@tensorflow/tfjs';
-import {NewtonError, OptionError} from '../errors.js';
+import {NewtonError, OptionError, SingularMatrixError} from '../errors.js';
 import {
   abortSignal,
   any,
@@ -12,16 +12,14 @@ import {
   object,
   oneOf,
   optional,
+  positiveInteger,
   readOptions,
   refuseUnknownOptions,
   typed,
 } from '../checks.js';
-import type {Options} from '../checks.js';
+import type {Check, Options} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
-import {constraintsOf, rowScale} from '../scheme/constrained.js';
-import type {Scheme} from '../scheme/index.js';
-import type {Formulation, StepPoint} from '../scheme/scheme.js';
 import type {System} from '../step/formulation.js';
 import type {Inputs} from '../system/inputs.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
@@ -29,21 +27,42 @@ import {pastUnknown} from '../system/delays.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import type {NumericParams, NumericParamsOf, Params} from '../system/params.js';
+import {run} from '../integrate/run.js';
 import type {SimulateOptions} from './options.js';
-import type {AnySystem, ByKind, Initial, ParamsOf, Pullback, SomeStates, StatesOf} from './kinds.js';
+import {prepare, requireRead} from './prepare.js';
+import {restScheme, type LoadSpan} from './rest-scheme.js';
+import {column, seriesOf} from './series.js';
+import type {AnySystem, ByKind, Initial, ParamsOf, Pullback, SomeStates, StatesOf, Tangent} from './kinds.js';
 import {simulate} from './simulate.js';
 import type {AnyTrajectory, Stats} from './trajectory.js';
+
+/**
+ * Iterations after which a load step counts as failed. Steps along a path take 4 to 9; of the slender bodies in
+ * spec/fem/solid those that take more than 20 have left it.
+ */
+const loadStepIterations = 20;
+
+const loadStepCount: Check<number | 'auto'> = {
+  what: "a positive whole number, or 'auto'",
+  test: value => value === 'auto' || positiveInteger.test(value),
+};
 
 const equilibriumOptions = {
   params: optional(typed<NumericParams>(object)),
   /** As in `simulate`, evaluated at the time of the initial state. */
   inputs: optional(typed<Inputs>(object)),
   /**
-   * Default: Newton's method with backtracking, for guesses far from rest, and up to 200 iterations. Where that does
-   * not converge, whole steps are tried from the guess: those of slender structures raise the residual by far before
-   * they lower it.
+   * Default: whole steps, of which up to 50 are taken; then load steps; then up to 200 steps with backtracking.
    */
   newton: optional(typed<Newton>()),
+  /**
+   * So many load steps lead from the guess to the state of rest, or 'auto': as many as it takes. What is not balanced
+   * at the guess is let go by and by, so that loads grow from nothing to their whole size, and functions of t go from
+   * the time of the guess to t1. A step that fails is halved, up to ten times.
+   */
+  loadSteps: optional(loadStepCount),
+  /** The time at which the state of rest is sought; default that of the guess. */
+  t1: optional(finite),
   engine: optional(typed<NonNullable<SimulateOptions['engine']>>()),
   precision: optional(oneOf('double', 'single')),
   /** If already aborted, an AbortError is thrown without a search. */
@@ -94,6 +113,19 @@ export interface EquilibriumVjp<S extends AnySystem = System> {
   pullback(cotangent: RestCotangent<S>): Pick<Pullback<S>, 'params' | 'variables' | 'tensors'>;
 }
 
+/** A direction of everything that a state of rest depends on; absent entries are zero. */
+export type EquilibriumDirection<S extends AnySystem = System> = Pick<Tangent<S>, 'params' | 'variables'> & {
+  /** How the time moves: the derivative along a load that is a function of t. */
+  readonly t?: number;
+};
+
+/** A state of rest, and its derivative along one direction. */
+export interface EquilibriumJvp<S extends AnySystem = System> {
+  readonly equilibrium: Equilibrium<S>;
+  /** Row-major, by the names of `Equilibrium.values`. */
+  readonly tangent: RestOf<S, Float64Array>;
+}
+
 /** Cotangents of a state of rest, of its shapes. */
 export type RestCotangent<S extends AnySystem = System> = ByKind<
   S,
@@ -102,58 +134,7 @@ export type RestCotangent<S extends AnySystem = System> = ByKind<
   {readonly q?: Numeric; readonly y?: Numeric; readonly lambda?: Numeric}
 >;
 
-/**
- * What gaps weigh beside forces where a line search adds up their squares: a gap of one unit of length
- * as much as the force that gives the whole an acceleration of one. Weighed one to one, the search for a
- * hanging chain of 64 unit masses crawls along the forces' valley (200 steps and not there; so 12).
- */
-const wholeMass = ({mass, x}: StepPoint): tf.Tensor => tf.sum(tf.abs(mass(x.q, tf.onesLike(x.v))));
-
 type RestName = 'q' | 'y' | 'lambda';
-
-/** The position, and hidden states in a velocity of zero; both are parts of the unknown. */
-const restAt = (q: tf.Tensor, {x, unknownPosition, zeroVelocity}: StepPoint): {q: tf.Tensor; v: tf.Tensor} => ({
-  q: unknownPosition.at(x.q, q),
-  v: zeroVelocity(x.v, q),
-});
-
-/** λ starts as that of the system let go where the search begins: without tension a chain has no stiffness. */
-const held: Formulation = {
-  unknown: ['q'],
-  multipliers: ['lambda'],
-  supports: {kinematics: true},
-  residual: ({q, lambda}, at) => {
-    const constraints = constraintsOf(at);
-    const place = {...restAt(q, at), t: at.t};
-    const way = at.unknownPosition.increment(at.x.q, q);
-    return {
-      q: tf.add(at.force(place.q, place.v, at.t), constraints.reaction(place, lambda)),
-      lambda: tf.mul(wholeMass(at), constraints.restRows(place, way, lambda, rowScale(at, 1, 1))),
-    };
-  },
-  update: ({q, lambda}, at) => ({...restAt(q, at), lambda}),
-};
-
-export const equilibriumScheme: Scheme = {
-  name: 'equilibrium',
-  order: 0,
-  mechanics: {
-    unknown: ['q'],
-    supports: {kinematics: true},
-    residual: (z, at) => {
-      const {q, v} = restAt(z.q, at);
-      return {q: at.force(q, v, at.t)};
-    },
-    update: ({q}, at) => restAt(q, at),
-  },
-  constrained: () => held,
-  ode: {
-    unknown: ['y'],
-    supports: {mass: 2},
-    residual: ({y}, {t, rightHandSide}) => ({y: rightHandSide({y}, t).y}),
-    update: ({y}) => ({y}),
-  },
-};
 
 function atRest(system: System, start: EquilibriumStart): Initial {
   if (system.kind === 'ode' && system.delays !== undefined) throw pastUnknown('equilibrium');
@@ -175,9 +156,9 @@ function atRest(system: System, start: EquilibriumStart): Initial {
   return {...start, v: nested(new Float64Array(values.length), shape)};
 }
 
-/** Zeros of a shape, as nested arrays. */
+/** Numbers of a shape as nested arrays. */
 function nested(flat: Float64Array, shape: readonly number[]): Numeric {
-  if (shape.length <= 1) return shape.length === 0 ? 0 : Array.from(flat);
+  if (shape.length <= 1) return shape.length === 0 ? flat[0] : Array.from(flat);
   const step = flat.length / shape[0];
   return Array.from(
     {length: shape[0]},
@@ -185,36 +166,82 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
   );
 }
 
-/** The methods that are tried where the caller gives none. */
-const methods = (): readonly Newton[] => [newton({step: backtracking(), maxIterations: 200}), newton()];
+/** What remains of the options for the search itself. */
+type SearchOptions = Omit<EquilibriumOptions, 'loadSteps' | 't1'>;
 
 /**
- * By the caller's method, or by the first that finds a state of rest.
- * @throws what the first one threw, where none does
+ * From the guess by the caller's method, or after load steps where these are asked for. Otherwise by whole steps, as
+ * damped ones crawl where a slender structure turns, whose residual grows by far before it falls; where these fail,
+ * along load steps; and where these end, at a limit load for example, by damped steps.
+ * @throws what the load steps threw, where nothing finds a state of rest
  */
-function searched<T>(options: EquilibriumOptions, search: (given: SimulateOptions) => T): T {
-  const given = optionsOf(options);
-  if (given.newton !== undefined) return search(given);
-  const [damped, whole] = methods().map(method => (): T => search({...given, newton: method}));
-  try {
-    return damped();
-  } catch (error) {
-    if (!(error instanceof NewtonError)) throw error;
+function searched<T>(
+  system: System,
+  start: EquilibriumStart,
+  {loadSteps, t1, ...options}: EquilibriumOptions,
+  search: (start: Initial, given: SimulateOptions) => T,
+): T {
+  const given = readOptions({...options, loadSteps, t1}, equilibriumOptions, 'equilibrium');
+  const guess = atRest(system, start);
+  const from = guess.t ?? 0;
+  const span = {from, to: given.t1 ?? from};
+  const {loadSteps: steps, t1: _to, ...rest} = given;
+  const by = (method: Newton, at: Initial = guess): T =>
+    search({...at, t: span.to}, {...rest, newton: method, scheme: restScheme(), dt: 1, steps: 1, saveAt: 'end'});
+  const loaded = (count: number): T => {
+    const method = rest.newton ?? newton({maxIterations: loadStepIterations});
+    return by(rest.newton ?? newton(), afterLoadSteps(system, guess, span, count, {...rest, newton: method}));
+  };
+  if (steps !== undefined) return loaded(steps === 'auto' ? 1 : steps);
+  if (rest.newton !== undefined) return by(rest.newton);
+  const ways = [() => by(newton()), () => loaded(1), () => by(newton({step: backtracking(), maxIterations: 200}))];
+  const errors: unknown[] = [];
+  for (const way of ways) {
     try {
-      return whole();
-    } catch {
-      throw error;
+      return way();
+    } catch (error) {
+      if (!(error instanceof NewtonError) && !(errors.length > 0 && error instanceof SingularMatrixError)) throw error;
+      errors.push(error);
     }
   }
+  throw errors[1];
 }
 
-const optionsOf = (options: EquilibriumOptions): SimulateOptions => ({
-  ...readOptions(options, equilibriumOptions, 'equilibrium'),
-  scheme: equilibriumScheme,
-  dt: 1,
-  steps: 1,
-  saveAt: 'end',
-});
+/**
+ * The start that load steps from a guess lead to. A step that fails is halved, again and again.
+ * @throws NewtonError, SingularMatrixError
+ */
+function afterLoadSteps(
+  system: System,
+  guess: Initial,
+  span: LoadSpan,
+  steps: number,
+  {newton: method, ...options}: SearchOptions & {readonly newton: Newton},
+): Initial {
+  const prepared = requireRead(
+    prepare(
+      system,
+      {...guess, t: 0},
+      {
+        ...options,
+        newton: {...method, onFailure: 'halve'},
+        scheme: restScheme(span),
+        dt: 1 / steps,
+        steps,
+        saveAt: 'end',
+      },
+    ),
+  );
+  const reached = run(prepared);
+  if (reached.error !== undefined) throw reached.error;
+  const {size} = prepared.traced.state;
+  const last = reached.states.subarray(reached.states.length - size);
+  const blocks = seriesOf(prepared).blocks.filter(({name}) => name !== 'v' && name in guess);
+  return {
+    ...guess,
+    ...Object.fromEntries(blocks.map(block => [block.name, nested(column(last, size, block), block.shape)])),
+  };
+}
 
 function lastOf(trajectory: AnyTrajectory): Equilibrium<System> {
   const names = trajectory.y === undefined ? ['q', ...(trajectory.lambda === undefined ? [] : ['lambda'])] : ['y'];
@@ -256,10 +283,12 @@ function lastOf(trajectory: AnyTrajectory): Equilibrium<System> {
  */
 export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
   (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): Equilibrium<System> =>
-    lastOf(searched(options, given => simulate(system, atRest(system, start), given))),
+    lastOf(searched(system, start, options, (guess, given) => simulate(system, guess, given))),
   {
     vjp(system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): EquilibriumVjp {
-      const {trajectory, pullback} = searched(options, given => simulate.vjp(system, atRest(system, start), given));
+      const {trajectory, pullback} = searched(system, start, options, (guess, given) =>
+        simulate.vjp(system, guess, given),
+      );
       return {
         equilibrium: lastOf(trajectory),
         pullback(cotangent) {
@@ -276,6 +305,18 @@ export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
           return {params, variables, tensors};
         },
       };
+    },
+    jvp(
+      system: System,
+      start: EquilibriumStart,
+      options: EquilibriumOptions,
+      {t, ...rest}: EquilibriumDirection,
+    ): EquilibriumJvp {
+      const {trajectory, tangent} = searched(system, start, options, (guess, given) =>
+        simulate.jvp(system, guess, given, {...rest, t0: t}),
+      );
+      const ends = Object.entries(tangent).map(([name, both]) => [name, both.slice(both.length / 2)]);
+      return {equilibrium: lastOf(trajectory), tangent: Object.fromEntries(ends) as EquilibriumJvp['tangent']};
     },
   },
 ) as FindEquilibrium;
@@ -302,4 +343,11 @@ export interface FindEquilibrium {
     start: EquilibriumStart<S>,
     options?: EquilibriumOptions<ParamsOf<S>>,
   ): EquilibriumVjp<S>;
+  /** The equilibrium, and its derivative along a direction of params, captured variables and time. */
+  jvp<S extends AnySystem>(
+    system: S,
+    start: EquilibriumStart<S>,
+    options: EquilibriumOptions<ParamsOf<S>>,
+    direction: EquilibriumDirection<S>,
+  ): EquilibriumJvp<S>;
 }

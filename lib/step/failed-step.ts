@@ -10,7 +10,7 @@ import type {TracedStep} from './traced-step.js';
 export interface FailedStep {
   readonly status: 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
   /** The scheme's name and the direction of time. */
-  readonly scheme: Pick<TracedStep, 'name' | 'backwards' | 'notFinite' | 'isInitialStep'>;
+  readonly scheme: Pick<TracedStep, 'name' | 'backwards' | 'notFinite' | 'freeMotion' | 'isInitialStep'>;
   /** Number of the grid's step; absent on the way back. */
   readonly step?: number;
   /**
@@ -64,7 +64,7 @@ export function stepError(failed: FailedStep): StiffgradError {
   return error;
 }
 
-function reason({status, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
+function reason({status, scheme, t, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
   const rows = worst
     .filter(({residual}) => residual !== 0)
     .map(({name, residual}) => `${name} (${residual.toExponential(2)})`)
@@ -93,6 +93,11 @@ function reason({status, history, worst, cause}: FailedStep, causeRows: readonly
         + `${rows}.`
       );
     case 'step-too-small':
+      if (scheme.name === equilibrium)
+        return (
+          `its load steps lead to ${shortNumber(100 * (t ?? 0))} % of the load, and no farther (residual `
+          + `${historyText(history)}).`
+        );
       return (
         'the step fails even at this length, after halving it again and again (residual '
         + `${historyText(history)}).${rows === '' ? '' : ` Worst rows: ${rows}.`}`
@@ -108,7 +113,9 @@ function advice({status, scheme, step, newton, history, cause}: FailedStep, firs
           ? 'A quantity that the equations conserve, such as the total of a reaction, leaves one of them without '
             + 'information: replace it by the total, 0 = Σ y − total, in ode({derivative, mass}) with mass 0 in '
             + 'its row.'
-          : 'A motion that no force resists has no place of its own: hold it, or add a spring.'
+          : (scheme.freeMotion
+            ?? 'A motion that no force resists has no place of its own: hold it, or add a spring. At a limit load or a '
+              + 'bifurcation a state of rest has no gradient: take one before it or beyond it (equilibrium.path).')
         : `Check masses, units and terms that say the same twice.${step === 0 ? '' : singularPosition}`;
     case 'not-finite':
       if (scheme.notFinite !== undefined) return scheme.notFinite;
@@ -128,6 +135,11 @@ function advice({status, scheme, step, newton, history, cause}: FailedStep, firs
       );
     }
     case 'step-too-small':
+      if (scheme.name === equilibrium)
+        return (
+          'If that is a limit load, beyond which a structure snaps through, equilibrium.path follows it; or start '
+          + 'nearer to the state of rest that is meant.'
+        );
       return (
         'A step this short fails for another reason than its length: check the model near this state for a jump, '
         + 'a pole, a force without a root, or a singular position of a mechanism, in which no step should end.'

@@ -306,7 +306,7 @@ function traceFormulation(
     unlocatedJumps: context.switches?.unlocated,
     positionLevelOnly: context.formulation.positionLevelOnly,
     energyDrifts: context.formulation.energyDrifts,
-    ...(context.system.kind === 'mechanics' ? {notFinite: context.system.notFinite} : {}),
+    ...(context.system.kind === 'mechanics' ? {notFinite: context.system.notFinite, freeMotion: context.system.freeMotion} : {}),
     stepDivision: context.formulation.stepDivision,
     state,
     unknown,

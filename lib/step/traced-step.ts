@@ -88,6 +88,8 @@ export interface TracedStep extends TimeDirection {
   readonly observedShape?: Shape;
   /** See `MechanicalSystem.notFinite`. */
   readonly notFinite?: string;
+  /** See `MechanicalSystem.freeMotion`. */
+  readonly freeMotion?: string;
   /** See `Scheme.dissipative`. */
   readonly dissipative?: boolean;
   /** See `Guess.linearized`. */

@@ -66,6 +66,8 @@ export interface MechanicalSystem<P = Params, Z extends string = never> {
   readonly kinematics?: Kinematics<P>;
   /** A sentence for errors of runs in which a force becomes infinite or NaN: what that means. */
   readonly notFinite?: string;
+  /** A sentence for errors of states of rest whose matrix is singular: which motions no force resists, and a remedy. */
+  readonly freeMotion?: string;
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   unrolledAdjoint,
 } from '../../lib/index.js';
 import type {Node} from '../../lib/graph/node.js';
-import {equilibriumScheme} from '../../lib/simulate/equilibrium.js';
+import {restScheme} from '../../lib/simulate/rest-scheme.js';
 import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
@@ -90,7 +90,7 @@ function stiffness(
   shape: number[],
   leaves: Record<string, number>,
 ): {exact: number[][]; matrix: number[][]} {
-  const step = traceRun(system, equilibriumScheme, shape, readParams(leaves)).step;
+  const step = traceRun(system, restScheme(), shape, readParams(leaves)).step;
   const {z, x} = step.inputs;
   const dense = (residual: Node): number[][] => {
     const {pattern, values} = jacobianProgram(residual, z);

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {box, loads, materials, solid, supports, type Mesh, type SolidSpec} from '../../../fem/index.js';
-import {equilibrium, OptionError} from '../../../lib/index.js';
+import {equilibrium, OptionError, SingularMatrixError} from '../../../lib/index.js';
 
 const mesh = box([2, 1], [2, 1]);
 const steel = materials.linearElastic({E: 100, nu: 0.3});
@@ -52,6 +52,11 @@ describe('a body', function () {
       'translation along y',
       'rotation about z',
     ]);
+    const sliding = solid({mesh, material: steel, density: 1, supports: [supports.held('left', ['x'])]});
+    expect(() => equilibrium(sliding, {q: sliding.start.q})).to.throw(
+      SingularMatrixError,
+      /No support prevents translation along y of the body: hold it/,
+    );
     expect(solid({...cube, material: materials.neoHookean({E: 1, nu: 0.495})}).warnings[0]).to.match(/lock/);
   });
 
