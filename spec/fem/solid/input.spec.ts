@@ -52,7 +52,8 @@ describe('a body', function () {
       'translation along y',
       'rotation about z',
     ]);
-    const sliding = solid({mesh, material: steel, density: 1, supports: [supports.held('left', ['x'])]});
+    const pulled = [loads.traction('right', [1, 0])];
+    const sliding = solid({mesh, material: steel, density: 1, supports: [supports.held('left', ['x'])], loads: pulled});
     expect(() => equilibrium(sliding, {q: sliding.start.q})).to.throw(
       SingularMatrixError,
       /No support prevents translation along y of the body: hold it/,
