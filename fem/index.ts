@@ -11,6 +11,10 @@ export {extruded, mapped, type PointMap} from './mesh/transform.js';
 export type {Body, BodyState, RayleighDamping} from './body/body.js';
 export {rod, type Rod, type RodSpec} from './rod/rod.js';
 export {solid, type SolidBody, type SolidSpec} from './solid/solid.js';
+/** What bodies touch: obstacles that do not deform. */
+export * as grounds from './contact/ground-group.js';
+export type {Contact, ContactSpec} from './contact/contact.js';
+export type {Ground, GroundAt, GroundValue} from './contact/grounds.js';
 /** Laws of elasticity for `solid`. */
 export * as materials from './solid/material-group.js';
 /** Supports: nodes that are held, or move as prescribed. */

@@ -17,9 +17,10 @@ import {massOf} from './mass.js';
 import {probeOf} from './probe.js';
 import type {Degrees} from './supports.js';
 
-/** A state of a body inside a traced function: free degrees of freedom, the time (default 0), and parameters. */
+/** A state of a body inside a traced function: free degrees of freedom, rates and time (default 0), and parameters. */
 export interface BodyState {
   readonly q: tf.Tensor;
+  readonly v?: tf.Tensor;
   readonly t?: tf.Tensor;
   readonly params?: Params;
 }
@@ -43,6 +44,8 @@ export interface Body extends MechanicalSystem {
   energy(at: BodyState): tf.Tensor;
   /** Forces that hold supported nodes where they are, [nodes, components]; zero at other nodes in equilibrium. */
   reaction(at: BodyState): tf.Tensor;
+  /** What loads are evaluated with, such as a contact's `gap` and `pressure`. */
+  loadPlace(at: BodyState): LoadPlace;
   /**
    * Displacements at reference positions.
    * @returns a function of a state that returns [places, axes]
@@ -93,9 +96,15 @@ export interface BodyParts {
   readonly notFinite: string;
 }
 
-/** Time and parameters of a state with their defaults. */
-export const stateOf = ({q, t = constantTensor(0, []), params = {}}: BodyState): Required<BodyState> => ({
+/** A state with the defaults of what it lacks. */
+export const stateOf = ({
   q,
+  v = tf.zerosLike(q),
+  t = constantTensor(0, []),
+  params = {},
+}: BodyState): Required<BodyState> => ({
+  q,
+  v,
   t,
   params,
 });
@@ -141,10 +150,14 @@ export function bodyOf(parts: BodyParts): Body {
   const volumes = (params: Params): Volumes[] =>
     blocks.map(block => volumesOf(block, mesh, points === undefined ? undefined : points(params)));
   const preparedLoads = loads.map(load => load.prepare(mesh));
-  const externalForce = (values: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor | undefined => {
-    if (preparedLoads.length === 0) return undefined;
+  const displacement = (at: BodyState): tf.Tensor => displacementOf(nodal(at));
+  const loadPlace = (at: BodyState): LoadPlace => {
+    const {q, v, t, params} = stateOf(at);
+    const values = nodal(at);
     const X = positionsOf(mesh, points, params);
-    const place: LoadPlace = {
+    const moved = (place: {readonly [name: string]: tf.Tensor}): tf.Tensor =>
+      displacement({q: place.q, t: place.t, params});
+    return {
       mesh,
       u: displacementOf(values),
       X,
@@ -153,21 +166,24 @@ export function bodyOf(parts: BodyParts): Body {
       isLinear: parts.isLinear,
       ...(section === undefined ? {} : {section: sectionAtNodes(section(params), blocks, nodes)}),
       ...(parts.couples === undefined ? {} : {couples: parts.couples}),
+      velocity: () => traced.derivativeAlong(moved, {q, t}, {q: v, t: tf.onesLike(t)}),
       nodal: values,
       spread: (field, by) => {
         const scale = [...factors(params), ...(by === 'mass' ? [density(params)] : [])];
         return spreadVectors(volumes(params), field, {X, t, params}, scale);
       },
     };
+  };
+  const externalForce = (at: BodyState): tf.Tensor | undefined => {
+    if (preparedLoads.length === 0) return undefined;
+    const place = loadPlace(at);
     const padded = (force: tf.Tensor): tf.Tensor =>
       force.shape[1] === components ? force : tf.pad(force, [[0, 0], [0, components - d]]); // prettier-ignore
     return sum(preparedLoads.map(load => padded(load(place))));
   };
   const nodalForce = (at: BodyState): tf.Tensor => {
-    const {t, params} = stateOf(at);
-    const values = nodal(at);
-    const inner = internalForce(values, params);
-    const outer = externalForce(values, t, params);
+    const inner = internalForce(nodal(at), stateOf(at).params);
+    const outer = externalForce(at);
     return outer === undefined ? inner : tf.add(inner, outer);
   };
 
@@ -194,7 +210,6 @@ export function bodyOf(parts: BodyParts): Body {
 
   const supported = new Float64Array(nodes * components).fill(1);
   for (const degree of free) supported[degree] = 0;
-  const displacement = (at: BodyState): tf.Tensor => displacementOf(nodal(at));
   return {
     kind: 'mechanics',
     mass,
@@ -209,6 +224,7 @@ export function bodyOf(parts: BodyParts): Body {
     warnings: parts.warnings,
     surface: parts.surface ?? boundary(mesh),
     displacement,
+    loadPlace,
     energy: at => {
       const {params} = stateOf(at);
       const values = nodal(at);

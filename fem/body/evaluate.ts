@@ -3,9 +3,10 @@ import * as tf from '@tensorflow/tfjs';
 import type {Numeric, NumericParams, Params} from '../../lib/index.js';
 import {compilePrograms, readNumeric} from '../../lib/internal.js';
 
-/** A state in numbers: free displacements, the time (default 0), and parameters. */
+/** A state in numbers: free degrees of freedom, their rates and the time (default 0), and parameters. */
 export interface NumericState {
   readonly q: Numeric;
+  readonly v?: Numeric;
   readonly t?: number;
   readonly params?: NumericParams;
 }
@@ -31,22 +32,28 @@ function treeOf(params: NumericParams, at: {readonly [name: string]: tf.Tensor},
   );
 }
 
-type StateFunction = (at: {readonly q: tf.Tensor; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
+type StateFunction = (at: {
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  readonly t: tf.Tensor;
+  readonly params: Params;
+}) => tf.Tensor;
 
 /** A function compiled for states of the shapes of this one; it returns what f does, row-major. */
-export function evaluator(f: StateFunction, {q, params = {}}: NumericState): (state: NumericState) => Float64Array {
+export function evaluator(f: StateFunction, {q, v, params = {}}: NumericState): (state: NumericState) => Float64Array {
   const read = (state: NumericState): {name: string; values: Float64Array; shape: readonly number[]}[] => [
     {name: 'q', ...readNumeric(state.q, 'evaluate: q')},
+    ...(state.v === undefined ? [] : [{name: 'v', ...readNumeric(state.v, 'evaluate: v')}]),
     {name: 't', ...readNumeric(state.t ?? 0, 'evaluate: t')},
     ...leavesOf(state.params ?? {}).map(({name, value}) => ({name, ...readNumeric(value, `evaluate: ${name}`)})),
   ];
   const executable = compilePrograms(
     {
       value: (at: {readonly [name: string]: tf.Tensor}) => ({
-        value: f({q: at.q, t: at.t, params: treeOf(params, at)}),
+        value: f({q: at.q, v: at.v ?? tf.zerosLike(at.q), t: at.t, params: treeOf(params, at)}),
       }),
     },
-    Object.fromEntries(read({q, params}).map(({name, shape}) => [name, shape])),
+    Object.fromEntries(read({q, v, params}).map(({name, shape}) => [name, shape])),
   );
   return state => {
     for (const {name, values} of read(state)) executable.optionalBuffer(name)?.set(values);

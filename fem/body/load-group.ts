@@ -1,2 +1,3 @@
 /** What acts on a body. */
+export {contact} from '../contact/contact.js';
 export {bodyForce, elasticFoundation, gravity, pointLoad, pointMoment, pressure, traction} from './loads.js';

@@ -39,6 +39,8 @@ export interface LoadPlace {
   readonly X: tf.Tensor;
   readonly t: tf.Tensor;
   readonly params: Params;
+  /** Velocities of all nodes, [nodes, axes]; zero at rest. */
+  readonly velocity: () => tf.Tensor;
   /** All values at nodes, [nodes, components]. */
   readonly nodal: tf.Tensor;
   /** The thickness or area at nodes, [nodes, 1], or one number []; none of solids in space. */
@@ -90,7 +92,7 @@ export function vectorsOf(field: VectorField, at: VectorAt, owner: string): tf.T
 }
 
 /** Numbers at points, [points, 1]. */
-function scalarsOf(field: ScalarField, at: VectorAt, owner: string): tf.Tensor {
+export function scalarsOf(field: ScalarField, at: VectorAt, owner: string): tf.Tensor {
   const points = at.X.shape[0];
   if (typeof field !== 'function') {
     requireValue(field, finite, owner);
@@ -118,7 +120,7 @@ function rowsOf(value: tf.Tensor | undefined, shape: readonly [number, number], 
 }
 
 /** Points of facets: positions and normals there. */
-interface Facets {
+export interface Facets {
   readonly block: CellBlock;
   readonly rule: CellRule;
   /** Values of nodes at the points: [facets, points, components]. */
@@ -129,7 +131,8 @@ interface Facets {
   readonly assembled: (forces: tf.Tensor, total: number) => tf.Tensor;
 }
 
-function facetsOf(mesh: Mesh, on: FacetPlace, owner: string): Facets[] {
+/** The facets of a place, by type. */
+export function facetsOf(mesh: Mesh, on: FacetPlace, owner: string): Facets[] {
   const blocks = facetBlocks(facetsAt(mesh, on, owner), mesh);
   if (blocks.length === 0)
     throw new OptionError('bad-load', `${owner}: points and lines of solids carry no such load.`);
@@ -159,6 +162,13 @@ function facetsOf(mesh: Mesh, on: FacetPlace, owner: string): Facets[] {
   });
 }
 
+/** Forces at points [facets · points, axes] times the thickness there: only the sides of a surface have one. */
+export function timesSection(forces: tf.Tensor, {block, interpolated}: Facets, {mesh, section}: LoadPlace): tf.Tensor {
+  if (section === undefined || block.shape.dimension >= bodyDimension(mesh.cells)) return forces;
+  const there = section.size === 1 ? tf.reshape(section, []) : tf.reshape(interpolated(section), [-1, 1]);
+  return tf.mul(forces, there);
+}
+
 /** A load on facets: forces at their points [facets · points, axes], already times the area. */
 const facetLoad = (
   owner: string,
@@ -174,20 +184,15 @@ const facetLoad = (
           const d = mesh.dimension;
           const flat = (x: tf.Tensor): tf.Tensor => tf.reshape(x, [count * facets.rule.count, -1]);
           const points = {X: flat(facets.interpolated(place.X)), t: place.t, params: place.params};
-          // Only the sides of a surface have its thickness.
-          const section = facets.block.shape.dimension < bodyDimension(mesh.cells) ? place.section : undefined;
-          const forces = flat(force({place, facets, points}));
-          const thick =
-            section === undefined
-              ? forces
-              : tf.mul(forces, section.size === 1 ? tf.reshape(section, []) : flat(facets.interpolated(section)));
+          const thick = timesSection(flat(force({place, facets, points})), facets, place);
           return facets.assembled(tf.reshape(thick, [count, facets.rule.count, d]), place.X.shape[0]);
         })
         .reduce((sum, nodal) => tf.add(sum, nodal));
   },
 });
 
-const areas = (facets: Facets, place: LoadPlace): tf.Tensor => {
+/** Reference areas of the points, times their weights, [facets · points, 1]. */
+export const areas = (facets: Facets, place: LoadPlace): tf.Tensor => {
   const size = facets.block.count * facets.rule.count;
   return tf.sqrt(tf.reshape(tf.sum(tf.square(facets.normals(place.X)), -1), [size, 1]));
 };

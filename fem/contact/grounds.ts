@@ -1,0 +1,77 @@
+/** What a body rests on and bumps into: a signed distance, positive outside. */
+import * as tf from '@tensorflow/tfjs';
+import {finite, listOf, requireValue} from '../../lib/checks.js';
+import {OptionError, type Params} from '../../lib/index.js';
+import {constantTensor, type Bivariant} from '../../lib/internal.js';
+
+/** Current positions of points [points, axes], the time and the parameters. */
+export interface GroundAt {
+  readonly x: tf.Tensor;
+  readonly t: tf.Tensor;
+  readonly params: Params;
+}
+
+/** An obstacle that does not deform. */
+export interface Ground {
+  /** Distances of points from its surface, [points]; negative inside. */
+  readonly distance: Bivariant<GroundAt, tf.Tensor>;
+  /** The velocity of its surface, [axes] or [points, axes], for friction. Default: it is at rest. */
+  readonly velocity?: Bivariant<GroundAt, tf.Tensor>;
+}
+
+/** Numbers, or a function of time and parameters that returns a tensor. */
+export type GroundValue<T> = T | Bivariant<Omit<GroundAt, 'x'>, tf.Tensor>;
+
+const vectorOf = (value: GroundValue<readonly number[]>, at: GroundAt, owner: string): tf.Tensor => {
+  const d = at.x.shape[1]!;
+  if (typeof value === 'function') return tf.reshape(value(at), [1, d]);
+  if (value.length !== d)
+    throw new OptionError('bad-ground', `${owner} must have ${d} components here, not ${value.length}.`);
+  return constantTensor(value, [1, d]);
+};
+
+function requireVector(value: GroundValue<readonly number[]>, owner: string): void {
+  if (typeof value !== 'function') requireValue(value, listOf('a list of finite numbers', finite), owner, 'bad-ground');
+}
+
+/**
+ * The half-space below a plane (a line in the plane).
+ * @param spec.point a point of the plane
+ * @param spec.normal points out of the ground; of any length
+ * @throws OptionError 'bad-ground'
+ */
+export function halfSpace(spec: {
+  readonly point: GroundValue<readonly number[]>;
+  readonly normal: GroundValue<readonly number[]>;
+}): Ground {
+  requireVector(spec.point, 'halfSpace: point');
+  requireVector(spec.normal, 'halfSpace: normal');
+  return {
+    distance: at => {
+      const normal = vectorOf(spec.normal, at, 'halfSpace: normal');
+      const height = tf.sum(tf.mul(tf.sub(at.x, vectorOf(spec.point, at, 'halfSpace: point')), normal), 1);
+      return tf.div(height, tf.sqrt(tf.sum(tf.square(normal))));
+    },
+  };
+}
+
+/**
+ * A ball (a disk in the plane).
+ * @throws OptionError 'bad-ground'
+ */
+export function ball(spec: {
+  readonly centre: GroundValue<readonly number[]>;
+  readonly radius: GroundValue<number>;
+}): Ground {
+  requireVector(spec.centre, 'ball: centre');
+  const {radius} = spec;
+  return {
+    distance: at => {
+      const way = tf.sub(at.x, vectorOf(spec.centre, at, 'ball: centre'));
+      return tf.sub(
+        tf.sqrt(tf.sum(tf.square(way), 1)),
+        typeof radius === 'function' ? tf.reshape(radius(at), []) : radius,
+      );
+    },
+  };
+}
