@@ -12,9 +12,9 @@ export type {Body, BodyState, RayleighDamping} from './body/body.js';
 export {rod, type Rod, type RodSpec} from './rod/rod.js';
 export {solid, type SolidBody, type SolidSpec} from './solid/solid.js';
 /** What bodies touch: obstacles that do not deform. */
-export * as grounds from './contact/ground-group.js';
-export type {Contact, ContactSpec} from './contact/contact.js';
-export type {Ground, GroundAt, GroundValue} from './contact/grounds.js';
+export * as obstacles from './contact/obstacle-group.js';
+export type {ContactLoad, ContactSpec} from './contact/contact.js';
+export type {RigidObstacle, ObstacleAt, ObstacleValue} from './contact/obstacles.js';
 /** Laws of elasticity for `solid`. */
 export * as materials from './solid/material-group.js';
 /** Supports: nodes that are held, or move as prescribed. */

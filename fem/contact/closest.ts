@@ -17,7 +17,7 @@ const unit = (a: Vector): Vector => {
   return a.map(x => tf.div(x, length));
 };
 
-/** Where a point lies from a piece. */
+/** A point's place relative to a piece. */
 interface Relation {
   /** Weights of the piece's corners at its closest point. */
   readonly weights: readonly tf.Tensor[];

@@ -1,5 +1,5 @@
 /**
- * Contact of a body's surface with the ground, with another surface, or with itself: at the points of its facets a
+ * Contact of a body's surface with an obstacle, with another surface, or with itself: at the points of its facets a
  * pressure that grows as the gap closes, and friction.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -22,12 +22,12 @@ import type {Body, BodyState} from '../body/body.js';
 import type {Cells} from '../mesh/cell-types.js';
 import type {Mesh} from '../mesh/mesh.js';
 import {closest} from './closest.js';
-import type {Ground} from './grounds.js';
+import type {RigidObstacle} from './obstacles.js';
 import {areConnected, neighbouring, piecesOf} from './pieces.js';
 
 const contactOptions = {
-  /** A ground, or facets of the body as loads name them: `on` itself for contact of a surface with itself. */
-  with: typed<Ground | FacetPlace>(any),
+  /** An obstacle, or facets of the body as loads name them: `on` itself for contact of a surface with itself. */
+  with: typed<RigidObstacle | FacetPlace>(any),
   /** The gap at which contact begins, d̂. */
   reach: positive,
   /** κ, pressure by length: κ d̂ is the pressure that leaves 0.38 of the reach. */
@@ -40,7 +40,7 @@ const contactOptions = {
 
 /** The argument of `contact`. */
 export interface ContactSpec {
-  readonly with: Ground | FacetPlace;
+  readonly with: RigidObstacle | FacetPlace;
   readonly reach: number;
   readonly stiffness: number;
   readonly friction?: ScalarField;
@@ -48,7 +48,7 @@ export interface ContactSpec {
 }
 
 /** A contact as a load, and what it is like in a state, at the points of its facets. */
-export interface Contact extends Load {
+export interface ContactLoad extends Load {
   /** Current positions of the points, [points, axes]. */
   readonly places: (body: Body, at: BodyState) => tf.Tensor;
   /** Their distance from what they may touch, [points]. At most the reach from surfaces. */
@@ -84,19 +84,19 @@ function barrier(s: tf.Tensor): tf.Tensor {
 
 const rowLengths2 = (x: tf.Tensor): tf.Tensor => tf.sum(tf.square(x), 1, true);
 
-const isGround = (given: Ground | FacetPlace): given is Ground =>
-  typeof given === 'object' && typeof (given as Ground).distance === 'function';
+const isObstacle = (given: RigidObstacle | FacetPlace): given is RigidObstacle =>
+  typeof given === 'object' && typeof (given as RigidObstacle).distance === 'function';
 
-/** How the points of facets lie to the ground. */
-const groundTouch =
-  (ground: Ground) =>
+/** How the points of facets lie to an obstacle. */
+const obstacleTouch =
+  (obstacle: RigidObstacle) =>
   (x: tf.Tensor, {t, params}: Pick<LoadPlace, 't' | 'params'>): Touch => {
-    const distance = (at: tf.Tensor): tf.Tensor => tf.reshape(ground.distance({x: at, t, params}), [-1]);
+    const distance = (at: tf.Tensor): tf.Tensor => tf.reshape(obstacle.distance({x: at, t, params}), [-1]);
     const slope = tf.grad(at => tf.sum(distance(at)))(x);
     return {
       gap: distance(x),
       normal: tf.div(slope, tf.sqrt(rowLengths2(slope))),
-      velocity: () => (ground.velocity === undefined ? tf.zerosLike(x) : ground.velocity({x, t, params})),
+      velocity: () => (obstacle.velocity === undefined ? tf.zerosLike(x) : obstacle.velocity({x, t, params})),
     };
   };
 
@@ -144,7 +144,7 @@ interface Touching extends Touch {
 }
 
 /**
- * Contact of facets with the ground, with another surface of the mesh (of this body, or of another part of the mesh),
+ * Contact of facets with an obstacle, with another surface of the mesh (of this body, or of another part of the mesh),
  * or with themselves. At each quadrature point of the facets a pressure κ d̂ (1 − s)²/s acts, where s is the gap by the
  * reach d̂: a barrier as that of Li et al., Incremental potential contact, ACM Trans. Graph. 39, 2020. With `friction`
  * μ a shear stress −μ p w/√(w² + ε²) opposes the sliding velocity w, ε the `slip`. At rest there is no friction.
@@ -155,9 +155,9 @@ interface Touching extends Touch {
  * ```ts
  * import * as tf from '@tensorflow/tfjs';
  * import {equilibrium} from 'stiffgrad';
- * import {box, grounds, loads, materials, solid, supports} from 'stiffgrad/fem';
+ * import {box, obstacles, loads, materials, solid, supports} from 'stiffgrad/fem';
  *
- * const floor = grounds.halfSpace({point: [0, 0], normal: [0, 1]});
+ * const floor = obstacles.halfSpace({point: [0, 0], normal: [0, 1]});
  * const touch = loads.contact('bottom', {with: floor, reach: 0.01, stiffness: 1e4});
  * const block = solid({
  *   mesh: box([1, 1], [4, 4]),
@@ -171,7 +171,7 @@ interface Touching extends Touch {
  * console.log(pressures[0].toFixed(2)); // → 10.72
  * ```
  */
-export function contact(on: FacetPlace, spec: ContactSpec): Contact {
+export function contact(on: FacetPlace, spec: ContactSpec): ContactLoad {
   const {with: other, reach, stiffness, friction, slip} = readOptions(spec, contactOptions, 'contact', 'bad-contact');
   if ((friction === undefined) !== (slip === undefined))
     throw new OptionError(
@@ -179,10 +179,10 @@ export function contact(on: FacetPlace, spec: ContactSpec): Contact {
       'contact: friction and slip must be given together; slip is the velocity below which friction fades.',
     );
   const sidesOf = (mesh: Mesh): Side[] => {
-    const facets = isGround(other) ? undefined : facetsAt(mesh, other, 'contact: with');
+    const facets = isObstacle(other) ? undefined : facetsAt(mesh, other, 'contact: with');
     return facetsOf(mesh, on, 'contact').map(own => ({
       facets: own,
-      touch: facets === undefined ? groundTouch(other as Ground) : surfaceTouch(mesh, own, facets, reach),
+      touch: facets === undefined ? obstacleTouch(other as RigidObstacle) : surfaceTouch(mesh, own, facets, reach),
     }));
   };
   const known = new WeakMap<Mesh, Side[]>();
@@ -215,7 +215,7 @@ export function contact(on: FacetPlace, spec: ContactSpec): Contact {
     return reaction === undefined ? action : tf.sub(action, reaction(forces));
   };
   const inState =
-    (of: (at: Touching) => tf.Tensor): Contact['gap'] =>
+    (of: (at: Touching) => tf.Tensor): ContactLoad['gap'] =>
     (body, at) =>
       noEvent(() => tf.concat(sides(body.mesh).map(side => of(touching(side, body.loadPlace(at))))));
   return {
@@ -236,7 +236,7 @@ export function contact(on: FacetPlace, spec: ContactSpec): Contact {
 }
 
 /**
- * Surfaces do not overlap in the undeformed mesh. A ground that depends on parameters is not known yet.
+ * Surfaces do not overlap in the undeformed mesh. An obstacle that depends on parameters is not known yet.
  * @throws OptionError 'overlap'
  */
 function requireApart(mesh: Mesh, sides: readonly Side[], reach: number): void {

@@ -16,7 +16,7 @@ const splits: {readonly [T in CellType]?: readonly (readonly number[])[]} = {
 /** Flat pieces of a surface. */
 export interface Pieces {
   readonly count: number;
-  /** By corner: its node in each piece. */
+  /** The nodes of the pieces, corner by corner. */
   readonly corners: readonly Int32Array[];
   /** 1 at nodes on the rim of an open surface, [nodes]. */
   readonly rim: Float64Array;

@@ -1,11 +1,11 @@
 /** Contact of bodies: its law, friction, surfaces against surfaces, and what it refuses. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {box, grounds, loads, materials, solid, supports, type Body, type ContactSpec} from '../../../fem/index.js';
+import {box, obstacles, loads, materials, solid, supports, type Body, type ContactSpec} from '../../../fem/index.js';
 import {backtracking, equilibrium, implicitEuler, newton, OptionError, simulate} from '../../../lib/index.js';
 import {twoParts} from './two-parts.js';
 
-const floor = (height: number): ContactSpec['with'] => grounds.halfSpace({point: [0, height], normal: [0, 3]});
+const floor = (height: number): ContactSpec['with'] => obstacles.halfSpace({point: [0, height], normal: [0, 3]});
 const reach = 0.01;
 const total = (values: ArrayLike<number>, axis: number): number =>
   Array.from(values).reduce((sum, x, i) => sum + (i % 2 === axis ? x : 0), 0);
@@ -117,7 +117,10 @@ describe('contact', function () {
           loads: [loads.contact(on, {with: floor(0), reach, stiffness: 1, ...spec})],
         });
     expect(made({with: floor(0.25)})).to.throw(OptionError, /near node 0 at \(0, 0\) .* lies 0\.250 inside/);
-    expect(made({with: grounds.ball({centre: [2, -1], radius: 1.5})})).to.throw(OptionError, /near node [12] .* 0\.4/);
+    expect(made({with: obstacles.ball({centre: [2, -1], radius: 1.5})})).to.throw(
+      OptionError,
+      /near node [12] .* 0\.4/,
+    );
     expect(made({with: 'bottom', reach: 1.5}, 'top')).to.throw(
       OptionError,
       /near node [345] at \([012], 1\).* reach below/,
@@ -125,7 +128,7 @@ describe('contact', function () {
     expect(made({with: 'botom'})).to.throw(OptionError, /no set 'botom'/);
     expect(made({friction: 0.3})).to.throw(OptionError, /friction and slip must be given together/);
     expect(made({reach: 0})).to.throw(OptionError, /reach/);
-    expect(made({with: grounds.ball({centre: [0, 0, 0], radius: 1})})).to.throw(
+    expect(made({with: obstacles.ball({centre: [0, 0, 0], radius: 1})})).to.throw(
       OptionError,
       /2 components here, not 3/,
     );

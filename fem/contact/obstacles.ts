@@ -5,45 +5,46 @@ import {OptionError, type Params} from '../../lib/index.js';
 import {constantTensor, type Bivariant} from '../../lib/internal.js';
 
 /** Current positions of points [points, axes], the time and the parameters. */
-export interface GroundAt {
+export interface ObstacleAt {
   readonly x: tf.Tensor;
   readonly t: tf.Tensor;
   readonly params: Params;
 }
 
 /** An obstacle that does not deform. */
-export interface Ground {
+export interface RigidObstacle {
   /** Distances of points from its surface, [points]; negative inside. */
-  readonly distance: Bivariant<GroundAt, tf.Tensor>;
+  readonly distance: Bivariant<ObstacleAt, tf.Tensor>;
   /** The velocity of its surface, [axes] or [points, axes], for friction. Default: it is at rest. */
-  readonly velocity?: Bivariant<GroundAt, tf.Tensor>;
+  readonly velocity?: Bivariant<ObstacleAt, tf.Tensor>;
 }
 
 /** Numbers, or a function of time and parameters that returns a tensor. */
-export type GroundValue<T> = T | Bivariant<Omit<GroundAt, 'x'>, tf.Tensor>;
+export type ObstacleValue<T> = T | Bivariant<Omit<ObstacleAt, 'x'>, tf.Tensor>;
 
-const vectorOf = (value: GroundValue<readonly number[]>, at: GroundAt, owner: string): tf.Tensor => {
+const vectorOf = (value: ObstacleValue<readonly number[]>, at: ObstacleAt, owner: string): tf.Tensor => {
   const d = at.x.shape[1]!;
   if (typeof value === 'function') return tf.reshape(value(at), [1, d]);
   if (value.length !== d)
-    throw new OptionError('bad-ground', `${owner} must have ${d} components here, not ${value.length}.`);
+    throw new OptionError('bad-obstacle', `${owner} must have ${d} components here, not ${value.length}.`);
   return constantTensor(value, [1, d]);
 };
 
-function requireVector(value: GroundValue<readonly number[]>, owner: string): void {
-  if (typeof value !== 'function') requireValue(value, listOf('a list of finite numbers', finite), owner, 'bad-ground');
+function requireVector(value: ObstacleValue<readonly number[]>, owner: string): void {
+  if (typeof value !== 'function')
+    requireValue(value, listOf('a list of finite numbers', finite), owner, 'bad-obstacle');
 }
 
 /**
  * The half-space below a plane (a line in the plane).
  * @param spec.point a point of the plane
  * @param spec.normal points out of the ground; of any length
- * @throws OptionError 'bad-ground'
+ * @throws OptionError 'bad-obstacle'
  */
 export function halfSpace(spec: {
-  readonly point: GroundValue<readonly number[]>;
-  readonly normal: GroundValue<readonly number[]>;
-}): Ground {
+  readonly point: ObstacleValue<readonly number[]>;
+  readonly normal: ObstacleValue<readonly number[]>;
+}): RigidObstacle {
   requireVector(spec.point, 'halfSpace: point');
   requireVector(spec.normal, 'halfSpace: normal');
   return {
@@ -57,12 +58,12 @@ export function halfSpace(spec: {
 
 /**
  * A ball (a disk in the plane).
- * @throws OptionError 'bad-ground'
+ * @throws OptionError 'bad-obstacle'
  */
 export function ball(spec: {
-  readonly centre: GroundValue<readonly number[]>;
-  readonly radius: GroundValue<number>;
-}): Ground {
+  readonly centre: ObstacleValue<readonly number[]>;
+  readonly radius: ObstacleValue<number>;
+}): RigidObstacle {
   requireVector(spec.centre, 'ball: centre');
   const {radius} = spec;
   return {

@@ -1,2 +1,0 @@
-/** Obstacles that do not deform. */
-export {ball, halfSpace} from './grounds.js';

@@ -1,0 +1,2 @@
+/** Obstacles that do not deform. */
+export {ball, halfSpace} from './obstacles.js';
