@@ -89,7 +89,7 @@ export interface BodyParts {
   /** Whether loads are those of small displacements. */
   readonly isLinear: boolean;
   /** Forces of couples at nodes, for bodies whose nodes can turn. */
-  readonly couples?: LoadPlace['couples'];
+  readonly couples?: (couples: tf.Tensor, nodal: tf.Tensor, params: Params) => tf.Tensor;
   readonly damping: RayleighDamping;
   readonly warnings: readonly string[];
   readonly surface?: Cells;
@@ -132,7 +132,7 @@ const freeMotionSentence = (motions: readonly string[]): string =>
 
 /** @throws OptionError for damping below zero, and masses that cannot be stored */
 export function bodyOf(parts: BodyParts): Body {
-  const {owner, mesh, blocks, degrees, points, elements, density, section, inertia, loads} = parts;
+  const {owner, mesh, blocks, degrees, points, elements, density, section, inertia, loads, couples} = parts;
   const d = mesh.dimension;
   const nodes = mesh.points.length / d;
   const {components, free} = degrees;
@@ -165,7 +165,7 @@ export function bodyOf(parts: BodyParts): Body {
       params,
       isLinear: parts.isLinear,
       ...(section === undefined ? {} : {section: sectionAtNodes(section(params), blocks, nodes)}),
-      ...(parts.couples === undefined ? {} : {couples: parts.couples}),
+      ...(couples === undefined ? {} : {couples: (M: tf.Tensor, at: tf.Tensor) => couples(M, at, params)}),
       velocity: () => traced.derivativeAlong(moved, {q, t}, {q: v, t: tf.onesLike(t)}),
       nodal: values,
       spread: (field, by) => {
