@@ -90,6 +90,7 @@ export {frictionalContact} from './system/frictional-contact.js';
 export {dde, type DdeSpec, type DdeSystem, type DelayedAt} from './system/dde.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow} from './tfjs/native.js';
+export type {SparseMass} from './system/mass.js';
 export {
   mechanics,
   type ForceAt,

@@ -12,7 +12,7 @@ export {locatedSwitches} from './simulate/prepare.js';
 export type {SeriesName} from './simulate/trajectory.js';
 export type {Compliance} from './system/constraint-kinds.js';
 export {InputReads} from './system/inputs.js';
-export {massTensor, timesMass} from './system/mass.js';
+export {massAction} from './system/mass.js';
 export {type NestedNumbers, type NumericValue, readNumeric} from './system/numeric.js';
 export type {Bivariant, Tree} from './system/params.js';
 export {derivativeAlong, isElementwise} from './trace/differentials.js';

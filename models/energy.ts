@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Constraint, ForceTerm, Mass, MechanicalSystem, Params} from '../lib/index.js';
 import {mechanics} from '../lib/index.js';
-import {massTensor, timesMass} from '../lib/internal.js';
+import {massAction} from '../lib/internal.js';
 
 /** A potential energy [J] as a scalar tensor. */
 export type Potential = (at: {readonly q: tf.Tensor; readonly params: Params}) => tf.Tensor;
@@ -58,5 +58,8 @@ export function withEnergy(
  * M w for a mass as `mechanics` takes it.
  * @throws ShapeError 'mass-shape'
  */
-export const massTimes = (mass: Mass, w: tf.Tensor, at: {readonly q: tf.Tensor; readonly params: Params}): tf.Tensor =>
-  timesMass(massTensor<{q: tf.Tensor; params: Params}>(mass, at), w);
+export const massTimes = (
+  mass: Mass | undefined,
+  w: tf.Tensor,
+  at: {readonly q: tf.Tensor; readonly params: Params},
+): tf.Tensor => massAction(mass, at).times(w);

@@ -1,8 +1,8 @@
 /** Deformable bodies as mechanical systems, from parts: energies of elements, supports, loads, mass and damping. */
 import * as tf from '@tensorflow/tfjs';
 import {nonNegative, requireValue} from '../../lib/checks.js';
-import {traced, type MechanicalSystem, type Params} from '../../lib/index.js';
-import {constantTensor, type Bivariant} from '../../lib/internal.js';
+import {OptionError, traced, type MechanicalSystem, type Params} from '../../lib/index.js';
+import {constantTensor, massAction, type Bivariant} from '../../lib/internal.js';
 import {listed} from '../../lib/text.js';
 import type {Cells} from '../mesh/cell-types.js';
 import type {Mesh} from '../mesh/mesh.js';
@@ -77,7 +77,8 @@ export interface BodyParts {
   readonly points?: Bivariant<Params, tf.Tensor>;
   /** Elastic energies. */
   readonly elements: (params: Params) => readonly ElementGroup[];
-  readonly density: (params: Params) => ReadField;
+  /** Without it the body has no mass: it takes `equilibrium` alone. */
+  readonly density?: ((params: Params) => ReadField) | undefined;
   /** The thickness of surfaces, or the area of lines. */
   readonly section?: (params: Params) => ReadField;
   /** What takes the place of `section` in the mass of components that are no displacements. */
@@ -130,7 +131,7 @@ const sum = (parts: readonly tf.Tensor[]): tf.Tensor => parts.reduce((total, par
 const freeMotionSentence = (motions: readonly string[]): string =>
   `No support prevents ${listed(motions)} of the body: hold it (supports.held), or give it an elastic foundation.`;
 
-/** @throws OptionError for damping below zero, and masses that cannot be stored */
+/** @throws OptionError for damping below zero, and mass damping or gravity without a density */
 export function bodyOf(parts: BodyParts): Body {
   const {owner, mesh, blocks, degrees, points, elements, density, section, inertia, loads, couples} = parts;
   const d = mesh.dimension;
@@ -140,6 +141,10 @@ export function bodyOf(parts: BodyParts): Body {
   requireValue(alpha, nonNegative, `${owner}: damping.mass`);
   requireValue(beta, nonNegative, `${owner}: damping.stiffness`);
 
+  const densityFor = (what: string): ((params: Params) => ReadField) => {
+    if (density !== undefined) return density;
+    throw new OptionError('no-density', `${owner}: ${what} needs a density, and the body has none.`);
+  };
   const nodal = (at: BodyState): tf.Tensor => nodalValues(parts, at);
   const displacementOf = (values: tf.Tensor): tf.Tensor =>
     components === d ? values : tf.slice(values, [0, 0], [nodes, d]);
@@ -169,7 +174,7 @@ export function bodyOf(parts: BodyParts): Body {
       velocity: () => traced.derivativeAlong(moved, {q, t}, {q: v, t: tf.onesLike(t)}),
       nodal: values,
       spread: (field, by) => {
-        const scale = [...factors(params), ...(by === 'mass' ? [density(params)] : [])];
+        const scale = [...factors(params), ...(by === 'mass' ? [densityFor('gravity')(params)] : [])];
         return spreadVectors(volumes(params), field, {X, t, params}, scale);
       },
     };
@@ -187,20 +192,35 @@ export function bodyOf(parts: BodyParts): Body {
     return outer === undefined ? inner : tf.add(inner, outer);
   };
 
-  const spans = [
-    {components: d, factors: (params: Params) => [density(params), ...factors(params)]},
-    ...(inertia === undefined
-      ? []
-      : [{components: components - d, factors: (params: Params) => [density(params), inertia(params)]}]),
-  ];
-  const mass = massOf({mesh, degrees, kind: parts.mass, spans, volumes}, points === undefined && parts.isMassConstant);
-  const massTimes = (v: tf.Tensor, params: Params): tf.Tensor => {
-    const M = typeof mass === 'function' ? mass({q: v, params}) : constantTensor(mass as Float64Array, [v.size]);
-    return M.rank === 2 ? tf.reshape(tf.matMul(M, tf.reshape(v, [-1, 1])), v.shape) : tf.mul(M, v);
+  const massWith = (rho: (params: Params) => ReadField): ReturnType<typeof massOf> => {
+    const spans = [
+      {components: d, factors: (params: Params) => [rho(params), ...factors(params)]},
+      ...(inertia === undefined
+        ? []
+        : [{components: components - d, factors: (params: Params) => [rho(params), inertia(params)]}]),
+    ];
+    const isConstant = points === undefined && parts.isMassConstant;
+    return massOf({mesh, blocks, degrees, kind: parts.mass, spans, volumes}, isConstant);
   };
+  const mass = density === undefined ? undefined : massWith(density);
 
   const forces: MechanicalSystem['forces'][number][] = [at => degrees.restricted(nodalForce(at))];
-  if (alpha > 0) forces.push(({v, params}) => tf.mul(-alpha, massTimes(v, params)));
+  if (alpha > 0) {
+    densityFor('damping.mass');
+    forces.push(({q, v, params}) => tf.mul(-alpha, massAction(mass!.free, {q, params}).times(v)));
+  }
+  const nodalMass = mass?.times;
+  if (degrees.hasMotion && nodalMass !== undefined) {
+    // Nodes that move as prescribed pull on free ones with their acceleration, and with damping by mass their velocity.
+    forces.push(({q, t, params}) => {
+      const at = (time: tf.Tensor): tf.Tensor => nodal({q: tf.zerosLike(q), t: time, params});
+      const one = {t: tf.onesLike(t)};
+      const rate = (time: tf.Tensor): tf.Tensor => traced.derivativeAlong(place => at(place.t), {t: time}, one);
+      const acceleration = traced.derivativeAlong(place => rate(place.t), {t}, one);
+      const moved = alpha > 0 ? tf.add(acceleration, tf.mul(alpha, rate(t))) : acceleration;
+      return tf.neg(degrees.restricted(nodalMass(moved, params)));
+    });
+  }
   if (beta > 0)
     forces.push(({q, v, t, params}) => {
       const force = (at: {readonly [name: string]: tf.Tensor}): tf.Tensor =>
@@ -212,7 +232,7 @@ export function bodyOf(parts: BodyParts): Body {
   for (const degree of free) supported[degree] = 0;
   return {
     kind: 'mechanics',
-    mass,
+    ...(mass === undefined ? {} : {mass: mass.free}),
     forces,
     constraints: [],
     notFinite: parts.notFinite,

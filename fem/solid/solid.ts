@@ -31,13 +31,13 @@ const solidOptions = {
   mesh: typed<Mesh>(object),
   /** A law of `materials`, or an energy by volume of F [points, 3, 3] that returns [points]. */
   material: typed<Material | EnergyOfF>(any),
-  /** Density by reference volume. Statics without gravity do not depend on it. */
-  density: typed<FieldCoefficient>(),
+  /** Density by reference volume. It may be left out of a body that is only asked for its equilibrium. */
+  density: optional(typed<FieldCoefficient>()),
   /** What a plane body does across its plane. Default 'strain': nothing. */
   plane: optional(oneOf('strain', 'stress'), 'strain'),
   /** Thickness of a plane body. Default 1. */
   thickness: optional(typed<FieldCoefficient>()),
-  /** 'lumped' (default) to nodes; 'consistent' as a matrix, for small bodies. */
+  /** 'lumped' (default) to nodes; 'consistent' as a sparse matrix. */
   mass: optional(oneOf('lumped', 'consistent'), 'lumped'),
   /**
    * 'displacement' (default); for nearly incompressible materials in quad4 and hex8 cells 'F-bar', where the change of
@@ -56,7 +56,7 @@ const solidOptions = {
 export interface SolidSpec {
   readonly mesh: Mesh;
   readonly material: Material | EnergyOfF;
-  readonly density: FieldCoefficient;
+  readonly density?: FieldCoefficient;
   readonly plane?: 'strain' | 'stress';
   readonly thickness?: FieldCoefficient;
   readonly mass?: 'lumped' | 'consistent';
@@ -136,7 +136,8 @@ export function solid(spec: SolidSpec): SolidBody {
     ]),
   );
   const section = d === 3 ? undefined : fieldOf(options.thickness ?? 1, 'solid: thickness', counts, ranges.positive);
-  const density = fieldOf(options.density, 'solid: density', counts, ranges.nonNegative);
+  const density =
+    options.density === undefined ? undefined : fieldOf(options.density, 'solid: density', counts, ranges.nonNegative);
 
   const fixedParts = blocks.map((block): Part => {
     const rule = ruleFor(block.shape.type, 'stiffness');
@@ -214,7 +215,7 @@ export function solid(spec: SolidSpec): SolidBody {
     density,
     section,
     mass: options.mass,
-    isMassConstant: [options.density, options.thickness ?? 1].every(given => plainNumbers(given) !== undefined),
+    isMassConstant: [options.density ?? 1, options.thickness ?? 1].every(given => plainNumbers(given) !== undefined),
     loads,
     isLinear: material.isLinear,
     damping,

@@ -41,6 +41,7 @@ export {
   eigen,
   svd,
   leastSquares,
+  sparseSolve,
 } from './build/algebra.js';
 export {brownian} from './build/brownian.js';
 export {declared} from './build/declared.js';

@@ -92,6 +92,11 @@ export interface Attributes {
    * max(m, n) ε of the largest count as zero.
    */
   leastSquares: {readonly epsilon: number};
+  /**
+   * Entries [b, k] of symmetric positive definite matrices by row and column, those beside the diagonal once for both
+   * triangles, B [b, n] → A⁻¹B. Entries of one place add up.
+   */
+  sparseSolve: {readonly rows: Int32Array; readonly columns: Int32Array};
 
   /**
    * Operands: a value, its arguments x, a cotangent c, a gradient for each argument as a function of c: the value,

@@ -71,6 +71,9 @@ export function workOf(node: Node): number {
       const [, rows, columns] = node.operands[0].shape;
       return 36 * node.operands[0].size * Math.min(rows, columns) + node.size;
     }
+    // Some thirty iterations, of four operations on each entry.
+    case 'sparseSolve':
+      return 120 * node.operands[0].size;
     // Some forty midpoints, each of a hundred operations.
     case 'brownian':
       return 2000 * node.size;

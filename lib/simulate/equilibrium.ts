@@ -136,6 +136,16 @@ export type RestCotangent<S extends AnySystem = System> = ByKind<
 
 type RestName = 'q' | 'y' | 'lambda';
 
+/** Systems without a mass as those of mass 1, which weighs gaps of constraints beside forces. */
+const massed = new WeakMap<System, System>();
+
+function withMass(system: System): System {
+  if (system.kind !== 'mechanics' || system.mass !== undefined) return system;
+  let made = massed.get(system);
+  if (made === undefined) massed.set(system, (made = {...system, mass: 1}));
+  return made;
+}
+
 function atRest(system: System, start: EquilibriumStart): Initial {
   if (system.kind === 'ode' && system.delays !== undefined) throw pastUnknown('equilibrium');
   const {states = {}, kinematics} =
@@ -283,11 +293,11 @@ function lastOf(trajectory: AnyTrajectory): Equilibrium<System> {
  */
 export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
   (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): Equilibrium<System> =>
-    lastOf(searched(system, start, options, (guess, given) => simulate(system, guess, given))),
+    lastOf(searched(system, start, options, (guess, given) => simulate(withMass(system), guess, given))),
   {
     vjp(system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): EquilibriumVjp {
       const {trajectory, pullback} = searched(system, start, options, (guess, given) =>
-        simulate.vjp(system, guess, given),
+        simulate.vjp(withMass(system), guess, given),
       );
       return {
         equilibrium: lastOf(trajectory),
@@ -313,7 +323,7 @@ export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
       {t, ...rest}: EquilibriumDirection,
     ): EquilibriumJvp {
       const {trajectory, tangent} = searched(system, start, options, (guess, given) =>
-        simulate.jvp(system, guess, given, {...rest, t0: t}),
+        simulate.jvp(withMass(system), guess, given, {...rest, t0: t}),
       );
       const ends = Object.entries(tangent).map(([name, both]) => [name, both.slice(both.length / 2)]);
       return {equilibrium: lastOf(trajectory), tangent: Object.fromEntries(ends) as EquilibriumJvp['tangent']};

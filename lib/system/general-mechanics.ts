@@ -32,7 +32,7 @@ export interface GeneralInertia {
     lambda: tf.Tensor,
     hidden?: Blocks,
   ) => tf.Tensor;
-  massAt(q: tf.Tensor): tf.Tensor;
+  massAt(q: tf.Tensor, v: tf.Tensor): tf.Tensor;
   /** M(q) w and M(q)⁻¹ f, of the shape of v. */
   times(q: tf.Tensor, w: tf.Tensor): tf.Tensor;
   solve(q: tf.Tensor, f: tf.Tensor): tf.Tensor;
@@ -135,7 +135,7 @@ export function motionEquations(
       ? {}
       : {multiplierForce: multiplierForceOf(inertia.multiplierForce, velocity)}),
     mass: (q, w) => onVelocities(w, part => inertia.times(q, part)),
-    massAt: q => inertia.massAt(q),
+    massAt: q => inertia.massAt(q, tf.zeros([...shape])),
     acceleration,
     rate,
     rightHandSide: rate,

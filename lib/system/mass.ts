@@ -1,10 +1,12 @@
-/** Masses as users give them: one number, one for each coordinate, a matrix, or a matrix for each row. */
+/** Masses as users give them: one number, one for each coordinate, a matrix, full or sparse, or one for each row. */
 import * as tf from '@tensorflow/tfjs';
-import {ShapeError} from '../errors.js';
+import {OptionError, ShapeError} from '../errors.js';
+import {reshape, sparseSolve} from '../graph/build.js';
 import {sameShape, sizeOf, type Shape} from '../graph/node.js';
 import {linalg} from '../linalg/index.js';
-import {constantTensor} from '../trace/trace.js';
+import {constantTensor, nodeOf, tensorOf} from '../trace/trace.js';
 import {readNumeric, type Numeric} from './numeric.js';
+import type {Bivariant, Params} from './params.js';
 import {returned} from './returned.js';
 import {withSwitches} from './switches.js';
 
@@ -62,4 +64,95 @@ export function timesMass(mass: tf.Tensor, w: tf.Tensor): tf.Tensor {
 export function solveMass(mass: tf.Tensor, f: tf.Tensor): tf.Tensor {
   const full = columns(mass, f);
   return full === undefined ? tf.div(f, diagonalOf(mass)) : tf.reshape(linalg.solve(full[0], full[1]), f.shape);
+}
+
+/** What a mass is a function of. */
+interface MassPlace<P> {
+  readonly q: tf.Tensor;
+  readonly params: P;
+}
+
+/** A symmetric positive definite mass matrix by its entries, for many coordinates: that of finite elements, say. */
+export interface SparseMass<P = Params> {
+  /**
+   * Rows and columns of entries, numbers of coordinates in the order of v. One beside the diagonal is given once, and
+   * counts for (i, j) and (j, i); entries of one place add up.
+   */
+  readonly rows: Int32Array;
+  readonly columns: Int32Array;
+  /** [entries], or a function of q and params that returns them. */
+  readonly values: Numeric | Bivariant<MassPlace<P>, tf.Tensor>;
+}
+
+/** A mass in any of the forms that `mechanics` takes. */
+export type AnyMass<P = Params> = Numeric | Bivariant<MassPlace<P>, tf.Tensor> | SparseMass<P>;
+
+/** Whether a mass is one of entries. */
+export const isSparseMass = <P>(mass: AnyMass<P>): mass is SparseMass<P> =>
+  typeof mass === 'object' && !(mass instanceof tf.Tensor) && !ArrayBuffer.isView(mass) && 'rows' in mass;
+
+/** @throws OptionError 'bad-mass' where rows and columns are not as many whole numbers each */
+export function checkSparseMass({rows, columns}: SparseMass<never>): void {
+  const whole = rows instanceof Int32Array && columns instanceof Int32Array;
+  if (whole && rows.length === columns.length && rows.every((row, k) => row >= 0 && columns[k] >= 0)) return;
+  throw new OptionError(
+    'bad-mass',
+    'mass: rows and columns of a sparse mass must be Int32Arrays of one length, without negative numbers.',
+  );
+}
+
+/** Products with a mass at a position. */
+export interface MassAction {
+  /** M as it was given; of a sparse mass the diagonal, of the shape of v. */
+  readonly value: (v: tf.Tensor) => tf.Tensor;
+  /** M w, of the shape of w. */
+  readonly times: (w: tf.Tensor) => tf.Tensor;
+  /** M⁻¹ f, of the shape of f; of a sparse mass inside a trace only. */
+  readonly solve: (f: tf.Tensor) => tf.Tensor;
+}
+
+/** @throws ShapeError 'mass-shape'; OptionError 'no-mass' where there is none */
+export function massAction<P>(mass: AnyMass<P> | undefined, at: MassPlace<P>): MassAction {
+  if (mass === undefined)
+    throw new OptionError(
+      'no-mass',
+      'This system has no mass: equilibrium finds where it rests, and nothing else can be done without one. Give it a '
+        + 'mass, or if it is a body a density.',
+    );
+  if (!isSparseMass(mass)) {
+    const value = (): tf.Tensor => massTensor<MassPlace<P>>(mass, at);
+    return {value, times: w => timesMass(value(), w), solve: f => solveMass(value(), f)};
+  }
+  const {rows, columns} = mass;
+  const entries = (like: tf.Tensor): tf.Tensor => {
+    const value = massTensor<MassPlace<P>>(mass.values, at);
+    if (value.size === rows.length && rows.every((row, k) => row < like.size && columns[k] < like.size))
+      return tf.reshape(value, [value.size]);
+    throw new ShapeError(
+      'mass-shape',
+      `mass has ${value.size} values for ${rows.length} entries of a matrix [${like.size}, ${like.size}]: give one `
+        + 'value for each entry, and rows and columns below the number of coordinates.',
+      {term: 'mass', values: value.size, entries: rows.length, state: [...like.shape]},
+    );
+  };
+  const whole = (places: Iterable<number>): tf.Tensor1D => tf.tensor1d(Int32Array.from(places), 'int32');
+  const places = Array.from(rows.keys());
+  const beside = places.filter(k => rows[k] !== columns[k]);
+  return {
+    value: v => {
+      const own = places.filter(k => rows[k] === columns[k]);
+      const diagonal = tf.gather(entries(v), whole(own));
+      return tf.reshape(tf.unsortedSegmentSum(diagonal, whole(own.map(k => rows[k])), v.size), v.shape);
+    },
+    times: w => {
+      const values = tf.gather(entries(w), whole([...places, ...beside]));
+      const parts = tf.gather(tf.reshape(w, [w.size]), whole([...columns, ...beside.map(k => rows[k])]));
+      const to = whole([...rows, ...beside.map(k => columns[k])]);
+      return tf.reshape(tf.unsortedSegmentSum(tf.mul(values, parts), to, w.size), w.shape);
+    },
+    solve: f => {
+      const a = reshape(nodeOf(entries(f)), [1, rows.length]);
+      return tensorOf(reshape(sparseSolve(a, reshape(nodeOf(f), [1, f.size]), {rows, columns}), f.shape));
+    },
+  };
 }

@@ -15,7 +15,7 @@ import type {AnyStateAt, StateAt, StateSpecs} from './hidden-states.js';
 import {checkStates} from './hidden-states.js';
 import type {Kinematics, PositionRate} from './kinematics.js';
 import {checkKinematics} from './kinematics.js';
-import {massTensor, solveMass, timesMass} from './mass.js';
+import {checkSparseMass, isSparseMass, massAction, type AnyMass, type MassAction, type SparseMass} from './mass.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Bivariant, Params, ParamsLike} from './params.js';
@@ -32,17 +32,18 @@ export type ForceTerm<P = Params, Z extends string = never> = (at: ForceAt<P, Z>
 
 /**
  * Numbers or a tensor, or a function of position and parameters: a scalar, one of the shape of v, [n, n] with n the
- * size of v, or for v [bodies, d] one matrix per body, [bodies, d, d].
+ * size of v, or for v [bodies, d] one matrix per body, [bodies, d, d]; or a matrix by its entries.
  */
-export type Mass<P = Params> = Numeric | ((at: {q: tf.Tensor; params: P}) => tf.Tensor);
+export type Mass<P = Params> = Numeric | ((at: {q: tf.Tensor; params: P}) => tf.Tensor) | SparseMass<P>;
 
 /** The argument of `mechanics`. */
 export interface MechanicsSpec<P = Params, Z extends string = never> {
   /**
    * Scalar, lumped (the shape of v), consistent matrix [n, n] with n the size of v, or one matrix per row, [bodies, d,
-   * d]; or a function of q and params that returns one of these.
+   * d]; or a function of q and params that returns one of these; or a sparse matrix, {rows, columns, values}. Without
+   * a mass the system takes `equilibrium` alone.
    */
-  readonly mass: Mass<P>;
+  readonly mass?: Mass<P> | undefined;
   /** Summed; may be empty. */
   readonly forces: ForceTerm<P, Z> | readonly ForceTerm<P, Z>[];
   /** Enforced by multipliers λ, in this order. Kinds may be mixed: bilateral, compliant, unilateral, nonholonomic. */
@@ -59,7 +60,8 @@ export interface MechanicsSpec<P = Params, Z extends string = never> {
 /** Made by `mechanics`. P are the parameters that its functions read, Z the names of its hidden states. */
 export interface MechanicalSystem<P = Params, Z extends string = never> {
   readonly kind: 'mechanics';
-  readonly mass: Numeric | Bivariant<{q: tf.Tensor; params: P}, tf.Tensor>;
+  /** A system without a mass takes `equilibrium` alone. */
+  readonly mass?: AnyMass<P> | undefined;
   readonly forces: readonly Bivariant<AnyStateAt<P, Z>, tf.Tensor>[];
   readonly constraints: readonly Constraint<P, Z>[];
   readonly states?: StateSpecs<P, Z>;
@@ -107,14 +109,7 @@ export function mechanics<P, Z extends string>(spec: MechanicsSpec<P, Z>): Mecha
       'forces must be a function of {q, v, t, params} or an array of such functions.',
     );
   }
-  if (!numeric.test(spec.mass)) {
-    throw new OptionError(
-      'bad-mass',
-      'mass must be a number, an array, a tensor, or a function of {q, params} giving a tensor.',
-    );
-  }
-  // Read for its errors: a ragged matrix is told of here, not in the first trace.
-  if (typeof spec.mass !== 'function' && !(spec.mass instanceof tf.Tensor)) readNumeric(spec.mass, 'mass');
+  requireMass(spec.mass);
   const {constraints = []} = spec;
   if (!Array.isArray(constraints) || !constraints.every(constraint => isConstraint(constraint))) {
     throw new OptionError(
@@ -127,12 +122,26 @@ export function mechanics<P, Z extends string>(spec: MechanicsSpec<P, Z>): Mecha
   if (states !== undefined) checkStates(states);
   return {
     kind: 'mechanics',
-    mass: spec.mass,
+    ...(spec.mass === undefined ? {} : {mass: spec.mass}),
     forces: forces as readonly ForceTerm<P, Z>[],
     constraints: constraints as readonly Constraint<P, Z>[],
     ...(states === undefined || Object.keys(states).length === 0 ? {} : {states}),
     ...(kinematics === undefined ? {} : {kinematics: checkKinematics(kinematics)}),
   };
+}
+
+/** Reads numbers for their errors: a ragged matrix is told of here, not in the first trace. */
+function requireMass<P>(mass: Mass<P> | undefined): void {
+  if (mass === undefined) return;
+  const values = isSparseMass(mass) ? mass.values : mass;
+  if (isSparseMass(mass)) checkSparseMass(mass);
+  if (!numeric.test(values))
+    throw new OptionError(
+      'bad-mass',
+      'mass must be a number, an array, a tensor, a function of {q, params} giving a tensor, or a sparse matrix '
+        + '{rows, columns, values}.',
+    );
+  if (typeof values !== 'function' && !(values instanceof tf.Tensor)) readNumeric(values, 'mass');
 }
 
 /** A force term's result, which must have the shape of v: a smaller one is usually a forgotten axis. */
@@ -196,10 +205,14 @@ function inertiaOf(system: MechanicalSystem, params: Params, readers: ReadonlySe
             }),
             v,
           );
-  const massAt = (q: tf.Tensor): tf.Tensor => massTensor<{q: tf.Tensor; params: Params}>(system.mass, {q, params});
-  const times = (q: tf.Tensor, w: tf.Tensor): tf.Tensor => timesMass(massAt(q), w);
-  const solve = (q: tf.Tensor, f: tf.Tensor): tf.Tensor => solveMass(massAt(q), f);
-  return {force, ...(multiplierForce === undefined ? {} : {multiplierForce}), massAt, times, solve};
+  const mass = (q: tf.Tensor): MassAction => massAction(system.mass, {q, params});
+  return {
+    force,
+    ...(multiplierForce === undefined ? {} : {multiplierForce}),
+    massAt: (q, v) => mass(q).value(v),
+    times: (q, w) => mass(q).times(w),
+    solve: (q, f) => mass(q).solve(f),
+  };
 }
 
 /**
@@ -218,7 +231,8 @@ export const mechanicalEquations = (
 
 /** Numbers, one a coordinate. Coordinates with zero have no inertia, and are where their forces balance. */
 export const isMassless = ({mass}: MechanicalSystem): boolean => {
-  if (typeof mass === 'function' || typeof mass === 'number') return false;
+  if (mass === undefined || typeof mass === 'function' || typeof mass === 'number') return false;
+  if (isSparseMass(mass)) return false;
   const {values} = readNumeric(mass, 'mass');
   return values.includes(0) && values.some(m => m !== 0) && !isSquare(mass);
 };

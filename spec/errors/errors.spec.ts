@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {ForceTerm, Initial, Mass, Scheme, Derivative, MechanicalSystem, MechanicsSpec} from '../../lib/index.js';
+import type {ForceTerm, Initial, Mass, Scheme, Derivative, MechanicalSystem} from '../../lib/index.js';
 import type {RunSettings} from '../../lib/simulate/options.js';
 import {
   adaptive,
@@ -814,7 +814,7 @@ describe('errors: options', () => {
       /^forces must be a function/,
     );
     expectError(
-      () => mechanics(wrong<MechanicsSpec>({forces: spring})),
+      () => mechanics({mass: wrong<number>('heavy'), forces: spring}),
       OptionError,
       'bad-mass',
       /^mass must be a number/,

@@ -32,6 +32,7 @@ import {
   semidefinite,
   slice,
   solve,
+  sparseSolve,
   sum,
   svd,
   transpose,
@@ -222,6 +223,12 @@ const spaced =
     const [row, column] = [Math.floor(index / n) % m, index % n];
     return 0.4 * random() - 0.2 + (row === column ? 2 * (row + 1) : 0);
   };
+
+/** Rows and columns of the lower triangle. */
+export function lowerTriangle(n: number): [rows: Int32Array, columns: Int32Array] {
+  const pairs = Array.from({length: n}, (_, i) => Array.from({length: i + 1}, (_x, j) => [i, j])).flat();
+  return [Int32Array.from(pairs, ([i]) => i), Int32Array.from(pairs, ([, j]) => j)];
+}
 
 /** Applies an elementwise function to operands that broadcast to a random shape, with one of them of that very shape. */
 function elementwise(
@@ -446,6 +453,18 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
     const shape = choices.shape(0, 3);
     return application([operand(0, shape, between(-1, 1)), operand(1, shape, between(-2, 2))], (x, y) =>
       mapped(xExpXy, [x, y]),
+    );
+  },
+  sparseSolve(choices) {
+    // The lower triangle by rows: dominant where both triangles have small entries.
+    const {batch, n} = matrices(choices);
+    const [rows, columns] = lowerTriangle(n);
+    const draw: Draw = (random, index) => {
+      const k = index % rows.length;
+      return 2 * random() - 1 + (rows[k] === columns[k] ? 2 * n : 0);
+    };
+    return application([operand(0, [batch, rows.length], draw), operand(1, [batch, n], wide)], (a, b) =>
+      sparseSolve(a, b, {rows, columns}),
     );
   },
   leastSquares(choices) {

@@ -479,6 +479,16 @@ export const definitions: {readonly [O in Op]: Definition<O>} = {
       expectClose(Float64Array.from(flatten(product(turned(given), y))), flatten(x));
     }
   },
+  sparseSolve({attributes: {rows, columns}, shape: [batch, n]}, [a, b], result) {
+    const product = new Float64Array(batch * n);
+    for (let s = 0; s < batch; s++)
+      rows.forEach((i, k) => {
+        const j = columns[k];
+        product[s * n + i] += a[s * rows.length + k] * result[s * n + j];
+        if (i !== j) product[s * n + j] += a[s * rows.length + k] * result[s * n + i];
+      });
+    expectClose(product, Array.from(b));
+  },
   mapped: (_, [x, y], result) =>
     expectClose(
       result,

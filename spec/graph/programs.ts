@@ -39,6 +39,7 @@ import {
   semidefinite,
   slice,
   solve,
+  sparseSolve,
   sum,
   svd,
   transpose,
@@ -47,6 +48,7 @@ import {
 } from '../../lib/graph/build.js';
 import type {BinaryName, Graph, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
+import {lowerTriangle} from './cases.js';
 import {Choices, draws} from './choices.js';
 import {xExpXy} from './mapped.js';
 
@@ -300,6 +302,16 @@ const recipes: {readonly [O in Op]: Recipe} = {
     }),
   leastSquares: (x, y, choices) =>
     ofMatrix(choices, (b, n) => leastSquares(spaced(x, b, n, choices.integer(1, 3)), reshaped(y, [b, n, 2]))),
+  sparseSolve: (x, y, choices) =>
+    ofMatrix(choices, (b, n) => {
+      const [rows, columns] = lowerTriangle(n);
+      const diagonal = constant(
+        Float64Array.from(rows, (i, k) => (i === columns[k] ? 2 * n : 0)),
+        [1, rows.length],
+      );
+      const entries = add(into(reshaped(x, [b, rows.length]), -1, 1), diagonal);
+      return sparseSolve(entries, reshaped(y, [b, n]), {rows, columns});
+    }),
   mapped: (x, y) => mapped(xExpXy, [sin(x), sin(reshaped(y, x.shape))]),
   brownian: (x, y, choices) =>
     brownian(unary('floor', unary('abs', x)), unary('floor', scale(reshaped(y, x.shape), 3)), choices.integer(1, 2)),
@@ -348,6 +360,7 @@ const factorizations: ReadonlySet<Op> = new Set<Op>([
   'eigen',
   'svd',
   'leastSquares',
+  'sparseSolve',
 ]);
 export const lightOps: readonly Op[] = allOps.filter(op => !factorizations.has(op));
 

@@ -218,6 +218,7 @@ const replays: {readonly [O in Exclude<Op, 'input'>]: Replay<O>} = {
   eigen: node => onHost(node, held(node.shape)),
   svd: node => onHost(node, held(node.shape)),
   leastSquares: node => onHost(node, held(node.shape)),
+  sparseSolve: node => onHost(node, held(node.shape)),
   brownian: node => {
     const path = onHost(node, held(node.shape));
     return operands => {

@@ -9,7 +9,7 @@ import {primitiveOf} from '../../graph/primitives/index.js';
 
 const names = [
   ...(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite'] as const),
-  ...(['eigen', 'svd', 'leastSquares', 'brownian', 'declared', 'mapped'] as const),
+  ...(['eigen', 'svd', 'leastSquares', 'sparseSolve', 'brownian', 'declared', 'mapped'] as const),
 ];
 export type HostOp = (typeof names)[number];
 

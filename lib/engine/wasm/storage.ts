@@ -53,6 +53,7 @@ const table = {
   eigen: 'kernel',
   svd: 'kernel',
   leastSquares: 'kernel',
+  sparseSolve: 'kernel',
   brownian: 'kernel',
   declared: 'kernel',
   mapped: 'kernel',

@@ -68,3 +68,9 @@ export function leastSquares(a: Node, b: Node, epsilon = Number.EPSILON): Node {
     throw mismatch('leastSquares', a, b);
   return make('leastSquares', [a, b], {epsilon}, [a.shape[0], a.shape[2], b.shape[2]], 'float');
 }
+
+export function sparseSolve(a: Node, b: Node, {rows, columns}: Attributes['sparseSolve']): Node {
+  if (a.shape.length !== 2 || b.shape.length !== 2 || a.shape[0] !== b.shape[0] || a.shape[1] !== rows.length)
+    throw mismatch('sparseSolve', a, b);
+  return make('sparseSolve', [a, b], {rows, columns}, b.shape, 'float');
+}

@@ -32,6 +32,7 @@ import {
 } from './reduction.js';
 import {searchSortedPrimitive} from './search.js';
 import {semidefinitePrimitive} from './semidefinite.js';
+import {sparseSolvePrimitive} from './sparse-solve.js';
 import {eigenPrimitive, leastSquaresPrimitive, svdPrimitive} from './spectral.js';
 
 /** Inputs have no operands to depend on, and their values come from outside. */
@@ -80,6 +81,7 @@ export const primitives: {readonly [O in Op]: Primitive<O>} = {
   eigen: eigenPrimitive,
   svd: svdPrimitive,
   leastSquares: leastSquaresPrimitive,
+  sparseSolve: sparseSolvePrimitive,
   brownian: brownianPrimitive,
   declared: declaredPrimitive,
   mapped: mappedPrimitive,

@@ -33,6 +33,7 @@ import {
   semidefinite,
   slice,
   solve,
+  sparseSolve,
   sum,
   svd,
   transpose,
@@ -41,6 +42,7 @@ import {
 } from '../../../lib/graph/build.js';
 import type {Graph, Node, Op, Shape} from '../../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../../lib/graph/node.js';
+import {lowerTriangle} from '../../graph/cases.js';
 import {xExpXy} from '../../graph/mapped.js';
 
 export const graphOf = (inputs: readonly Node[], ...outputs: readonly Node[]): Graph => ({
@@ -257,6 +259,15 @@ export const cases: {readonly [O in Op]: fc.Arbitrary<Graph>} = {
   leastSquares: matrixCase.map(({batch, n, m}) =>
     graphOf([x([batch, n, m]), y([batch, n, 2])], leastSquares(x([batch, n, m]), y([batch, n, 2]))),
   ),
+  sparseSolve: matrixCase.map(({batch, n}) => {
+    const [rows, columns] = lowerTriangle(n);
+    const diagonal = constant(
+      Float64Array.from(rows, (i, k) => (i === columns[k] ? 4 * n : 0)),
+      [1, rows.length],
+    );
+    const entries = add(x([batch, rows.length]), broadcastTo(diagonal, [batch, rows.length]));
+    return graphOf([x([batch, rows.length]), y([batch, n])], sparseSolve(entries, y([batch, n]), {rows, columns}));
+  }),
   brownian: fc
     .tuple(shapes(2), fc.integer({min: 1, max: 3}))
     .map(([shape, count]) =>
