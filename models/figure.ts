@@ -32,6 +32,15 @@ export interface Ground {
   readonly offset?: number;
 }
 
+/** The colours of a figure's faces. */
+export interface FigureField {
+  readonly values: Figure['points'];
+  readonly name: string;
+  readonly unit?: string;
+  /** Values of the lowest and the highest colour; default those of all frames. */
+  readonly range?: readonly [number, number];
+}
+
 /** Points of a system in the plane or in space, and what is drawn between them. */
 export interface Figure {
   /**
@@ -53,6 +62,15 @@ export interface Figure {
   readonly ground?: readonly Ground[];
   /** Points whose way is drawn behind them. */
   readonly trails?: readonly number[];
+  /**
+   * Polygons of points, filled: in space with light, from far to near; two points make a line. Their points are not
+   * drawn as dots.
+   */
+  readonly faces?: readonly (readonly number[])[];
+  /** A number for each point or each face, which gives its colour; with a colour bar. */
+  readonly field?: FigureField;
+  /** A sentence below the picture, such as how much displacements are enlarged. */
+  readonly note?: string;
   /** Forces of contacts, drives or springs, drawn as arrows from where they act. */
   readonly forces?: (at: DrawnState) => DrawnForces;
   /** Length of an arrow for a unit of force; default so that the longest has a quarter of the picture's longer side. */

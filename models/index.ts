@@ -19,7 +19,7 @@ export {
   type Potential,
   type SystemWithEnergy,
 } from './energy.js';
-export {withFigure, type Drawn, type Figure} from './figure.js';
+export {withFigure, type Drawn, type Figure, type FigureField} from './figure.js';
 export {continuousFlow, logStandardNormal} from './flow.js';
 export {coulomb, stribeck} from './friction.js';
 export {gravity} from './gravity.js';

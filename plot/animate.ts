@@ -21,11 +21,14 @@ import {
 import {markup} from '../lib/markup.js';
 import type {Numeric, Trajectory, System} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
+import type {Body} from '../fem/internal.js';
 import type {Figure, NearRun} from '../models/index.js';
 import type {Ground} from '../models/internal.js';
 import type {MediaBundle} from '../training/internal.js';
+import {bodyFigure, isBody} from './body-figure.js';
 import {chosen, placesAt, type Places} from './frames.js';
 import {playerPage, type Frames} from './player.js';
+import {barOf, shadeOf} from './shading.js';
 import {moving, strip} from './stills.js';
 
 const animateOptions = {
@@ -54,7 +57,7 @@ export interface Animation {
   html(): string;
   /** Frames side by side at equal time intervals, as SVG; default 6. */
   strip(options?: {readonly frames?: number}): string;
-  /** An animated SVG without a script, which repeats; default 480 px wide, 60 frames. */
+  /** An animated SVG without a script, which repeats; default 480 px wide, 60 frames, 24 of bodies. */
   svg(options?: {readonly width?: number; readonly frames?: number}): string;
   /** The page in an iframe, for notebooks. */
   toString(): string;
@@ -71,7 +74,8 @@ const GRID = 4096;
 export function animate(run: Trajectory<System> | NearRun, options: AnimateOptions = {}): Animation {
   const given = readOptions(options, animateOptions, 'animate', 'bad-option');
   const {theme, title} = given;
-  const figure = given.figure ?? (run.system as {readonly figure?: Figure}).figure;
+  const {system} = run as {readonly system: {readonly figure?: Figure} | Body};
+  const figure = given.figure ?? ('figure' in system ? system.figure : isBody(system) ? bodyFigure(system) : undefined);
   if (figure === undefined)
     throw new OptionError(
       'no-figure',
@@ -88,6 +92,9 @@ export function animate(run: Trajectory<System> | NearRun, options: AnimateOptio
       radius: any,
       ground: any,
       trails: any,
+      faces: any,
+      field: any,
+      note: text,
       forces: callable,
       forceScale: positive,
     },
@@ -115,7 +122,11 @@ style="width:100%;height:34rem;border:0"></iframe>`,
       },
       svg: (given: {readonly width?: number; readonly frames?: number} = {}) => {
         refuseUnknownOptions(given, {width: positive, frames: positiveInteger}, 'svg', 'bad-option');
-        return moving(frames, given.frames ?? 60, given.width ?? 480, {title, description, theme});
+        return moving(frames, given.frames ?? (frames.faces.length > 0 ? 24 : 60), given.width ?? 480, {
+          title,
+          description,
+          theme,
+        });
       },
       toString: cell,
     },
@@ -142,6 +153,9 @@ function framesOf(
   const ground = (figure.ground ?? []).flatMap(one => groundLines(one, dim, motion));
   // A line goes beyond the picture, a grid is in it.
   const box = dim === 2 ? motion : boxOf(places, dim, radius, [...arrows, ...ground]);
+  const faces = (figure.faces ?? []).map(face => within(face, points, 'faces'));
+  const filled = new Set(faces.flat());
+  const bar = figure.field === undefined ? undefined : barOf(figure.field, found.values);
   const scale = GRID / Math.max(...box.size, Number.MIN_VALUE);
   const on = (value: number, axis: number): number => Math.round((value - box.low[axis]) * scale);
   const duration = t[t.length - 1] - t[0];
@@ -157,10 +171,26 @@ function framesOf(
     radius: radius.map(r => Math.round(r * scale)),
     box: box.size.map(side => Math.round(side * scale)),
     ground: ground.map(line => line.map((value, k) => on(value, k % dim))),
+    faces,
+    shades: bar === undefined ? [] : found.values.map(row => shadesOf(row, faces, points, bar.domain)),
+    bar,
+    note: figure.note,
+    dots: Array.from({length: points}, (_, i) => i).filter(i => !filled.has(i)),
     arrows: arrows.map(row => Array.from(row, (value, k) => on(value, k % dim))),
     pace: options.pace ?? (duration > 12 ? 12 / duration : 1),
     unit: options.timeUnit,
   };
+}
+
+/** The shade of each face: of its own value, or of the mean of its points. */
+function shadesOf(
+  values: Float32Array,
+  faces: readonly (readonly number[])[],
+  points: number,
+  range: readonly [number, number],
+): number[] {
+  const mean = (face: readonly number[]): number => face.reduce((sum, i) => sum + values[i], 0) / face.length;
+  return faces.map((face, f) => shadeOf(values.length === points ? mean(face) : values[f], range));
 }
 
 function radii(radius: Figure['radius'] = 0, points: number): number[] {

@@ -17,9 +17,27 @@ import {
 import type {Mesh} from '../fem/internal.js';
 import {OptionError} from '../lib/index.js';
 import {markup, verbatim, type Markup} from '../lib/markup.js';
-import {chartStyle, layAxis, numberText} from '../training/internal.js';
+import {chartStyle, numberText} from '../training/internal.js';
 import {lookOptions} from './charts.js';
-import {camera, lightOn, lit, normalOf, palette, PLAIN, SHADES, shadeOf, TILT, TURN, type Seen} from './shading.js';
+import {
+  barOf,
+  px,
+  BAR_HEIGHT,
+  camera,
+  colorBar,
+  lightOn,
+  lit,
+  normalOf,
+  painted,
+  palette,
+  PLAIN,
+  scaleWords,
+  SHADES,
+  shadeOf,
+  TILT,
+  TURN,
+  type Seen,
+} from './shading.js';
 import {outlineOf, surfaceOf, type MeshSurface} from './surface.js';
 
 export const fieldOptions = {
@@ -56,12 +74,10 @@ const EDGED = 800;
 /** Flat pieces of quadratic cells in all: as many as there are of 8 pixels a side in a picture of common size. */
 const PIECES = 4000;
 const [MARGIN, TOP, LINE] = [14, 24, 18];
-/** The colour bar with its ticks and its name. */
-const BAR = 50;
 
 const style = `${chartStyle}
 .mesh path { fill: currentColor; stroke: currentColor; stroke-width: .5; stroke-linejoin: round; }
-.mesh .lines { fill: none; stroke-width: 3; stroke-linecap: round; }
+.mesh .lines path { fill: none; stroke-width: 3; stroke-linecap: round; }
 .mesh .edges { fill: none; stroke: #000; stroke-opacity: .4; }
 .mesh .outline { fill: none; stroke: var(--soft); stroke-width: 1; }`;
 
@@ -128,46 +144,33 @@ export function drawMesh(body: Mesh | {readonly mesh: Mesh}, options: DrawMeshOp
     : '';
 
   const values = field === undefined ? undefined : fieldValues(field.values, mesh, surface);
-  const barWidth = Math.min(300, width - 2 * MARGIN - 40);
-  const bar =
-    field === undefined
-      ? undefined
-      : layAxis(
-          {label: field.name, unit: field.unit},
-          field.range ?? rangeOf(field.values),
-          [MARGIN + 20, MARGIN + 20 + barWidth],
-          5,
-        );
+  const bar = field === undefined ? undefined : barOf(field, [field.values]);
   const words = displacement === undefined ? '' : scaleWords(scale);
   const edges = given.edges ?? surface.facets.length <= EDGED;
   const drawn = facetsDrawn(surface, places, pixel, values, bar?.domain ?? [0, 1], edges);
-  const height = Math.round(bottom + (words === '' ? 0 : LINE) + (bar === undefined ? 6 : BAR));
+  const height = Math.round(bottom + (words === '' ? 0 : LINE) + (bar === undefined ? 6 : BAR_HEIGHT));
   const title = given.title ?? (field === undefined ? 'Mesh' : field.name);
+  const unit = field?.unit === undefined ? '' : ` (${field.unit})`;
   const description =
     given.description
     ?? [
       `${surface.facets.length} facets, ${coordinates / mesh.dimension} nodes.`,
       words === '' ? '' : `${words}.`,
-      bar === undefined ? '' : `${bar.title} from ${bar.domain.map(value => numberText(value)).join(' to ')}.`,
+      bar === undefined ? '' : `${field!.name}${unit} from ${bar.domain.map(value => numberText(value)).join(' to ')}.`,
     ]
       .filter(sentence => sentence !== '')
       .join(' ');
   const name = `chart mesh${theme === 'auto' ? '' : ` ${theme}`}`;
   const size = markup`viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`;
+  const kind = surface.dimension === 1 ? markup` class="lines"` : undefined;
   const caption = markup`<text class="tick" x="${MARGIN}" y="${px(bottom + 14)}">${words}</text>`;
   return String(
     markup`<svg class="${name}" xmlns="http://www.w3.org/2000/svg" ${size} role="img"><title>${title}</title>
 <desc>${description}</desc><style>${verbatim(style)}</style><text class="heading" x="${MARGIN}" y="15">${title}</text>
-${outline === '' ? '' : markup`<path class="outline" d="${outline}"/>`}${drawn}
-${words === '' ? '' : caption}${bar === undefined ? '' : colorBar(bar, height - BAR + 4)}</svg>`,
+${outline === '' ? '' : markup`<path class="outline" d="${outline}"/>`}<g${kind}>${drawn}</g>
+${words === '' ? '' : caption}${bar === undefined ? '' : colorBar(bar, width, height - BAR_HEIGHT + 4)}</svg>`,
   );
 }
-
-const px = (value: number): string => String(Math.round(value * 10) / 10);
-
-/** Displacements by words: none reads off a picture how much they are enlarged. */
-export const scaleWords = (scale: number): string =>
-  scale === 1 ? 'Displacements to scale' : `Displacements × ${numberText(scale)}`;
 
 /** What is seen, as large as the picture allows, in its middle. */
 function layOut(
@@ -206,13 +209,6 @@ function fieldValues(
   );
 }
 
-export function rangeOf(values: ArrayLike<number>): [number, number] {
-  let [low, high] = [Infinity, -Infinity];
-  for (let i = 0; i < values.length; i++)
-    if (Number.isFinite(values[i])) [low, high] = [Math.min(low, values[i]), Math.max(high, values[i])];
-  return low <= high ? [low, high] : [0, 1];
-}
-
 const normalsOf = ({facets}: MeshSurface, places: readonly Seen[]): Seen[] =>
   facets.map(({sides}) => normalOf(sides.map(({samples}) => places[samples[0]])));
 
@@ -230,7 +226,7 @@ function facetsDrawn(
   values: ReturnType<typeof fieldValues> | undefined,
   range: readonly [number, number],
   edges: boolean,
-): Markup[] {
+): (Markup | undefined)[] {
   const isFlat = places.every(([, , away]) => away === 0);
   const outlineOfPatch = (corners: readonly Seen[]): string =>
     `M${corners.map(pixel).join('L')}${corners.length > 2 ? 'z' : ''}`;
@@ -241,47 +237,33 @@ function facetsDrawn(
       return Number.isFinite(values.facets[f]) ? [{corners, shade: shadeOf(values.facets[f], range)}] : [];
     return banded(corners, piece.map(s => values.samples![s]), range); // prettier-ignore
   };
-  const kind = surface.dimension === 1 ? markup` class="lines"` : undefined;
-  const path = (color: string, d: string): Markup => markup`<path${kind} color="${color}" d="${d}"/>`;
-  const edgePath = (d: string): Markup => markup`<path class="edges" d="${d}"/>`;
   const edgesOf = (f: number): string =>
     surface.facets[f].sides.map(({samples}) => `M${samples.map(s => pixel(places[s])).join('L')}`).join('');
-  const colorOf = (shade: number, light: number): string => lit(shade < 0 ? PLAIN : palette[shade], light);
-  const order = surface.facets.map((_, f) => f);
-  if (!isFlat) {
-    const away = surface.facets.map(({pieces}) => {
-      const all = pieces.flat();
-      return all.reduce((sum, s) => sum + places[s][2], 0) / all.length;
+  const edgePath = (of: readonly number[]): Markup | undefined =>
+    edges && surface.dimension > 1 ? markup`<path class="edges" d="${of.map(edgesOf).join('')}"/>` : undefined;
+  const polygonsOf = (f: number): {readonly color: string; readonly d: string}[] =>
+    surface.facets[f].pieces.flatMap(piece => {
+      const corners = piece.map(s => places[s]);
+      // The far side of a solid is hidden by its near side.
+      if (!isFlat && surface.dimension === 3 && normalOf(corners)[2] >= 0) return [];
+      const light = isFlat ? 1 : lightOn(corners);
+      return patchesOf(piece, f).map(patch => ({
+        color: lit(palette[patch.shade] ?? PLAIN, light),
+        d: outlineOfPatch(patch.corners),
+      }));
     });
-    order.sort((a, b) => away[b] - away[a]);
-  }
-  const found: Markup[] = [];
-  let same = new Map<string, string[]>();
-  const finish = (): void => {
-    for (const [color, parts] of same) found.push(path(color, parts.join('')));
-    same = new Map();
-  };
-  for (const f of order) {
-    // The far side of a solid is hidden by its near side.
-    const pieces = surface.facets[f].pieces.filter(
-      piece => isFlat || surface.dimension < 3 || normalOf(piece.map(s => places[s]))[2] < 0,
-    );
-    for (const piece of pieces) {
-      const light = isFlat || surface.dimension === 1 ? 1 : lightOn(piece.map(s => places[s]));
-      for (const {corners, shade} of patchesOf(piece, f)) {
-        const color = colorOf(shade, light);
-        const parts = same.get(color) ?? [];
-        same.set(color, parts);
-        parts.push(outlineOfPatch(corners));
-      }
-    }
-    if (isFlat) continue;
-    finish();
-    if (edges && pieces.length > 0 && surface.dimension > 1) found.push(edgePath(edgesOf(f)));
-  }
-  finish();
-  if (isFlat && edges && surface.dimension > 1) found.push(edgePath(order.map(edgesOf).join('')));
-  return found;
+  const all = surface.facets.map((_, f) => f);
+  if (isFlat) return [...painted(all.flatMap(polygonsOf)), edgePath(all)];
+  const away = surface.facets.map(({pieces}) => {
+    const samples = pieces.flat();
+    return samples.reduce((sum, s) => sum + places[s][2], 0) / samples.length;
+  });
+  return all
+    .sort((a, b) => away[b] - away[a])
+    .flatMap(f => {
+      const polygons = polygonsOf(f);
+      return polygons.length > 0 ? [...painted(polygons), edgePath([f])] : [];
+    });
 }
 
 /** A piece cut along the borders of shades, between which values are linear along its edges. */
@@ -316,22 +298,4 @@ function cut(polygon: readonly ValuedCorner[], border: number, side: 1 | -1): Va
     const between = (k: 0 | 1 | 2): number => a.corner[k] + share * (b.corner[k] - a.corner[k]);
     return [...kept, {corner: [between(0), between(1), between(2)] as const, value: border}];
   });
-}
-
-/** The shades from left to right, with ticks and the field's name and unit below. */
-function colorBar({ticks, title, at, domain}: ReturnType<typeof layAxis>, top: number): Markup {
-  const [left, right] = domain.map(at);
-  const step = (right - left) / SHADES;
-  const cells = palette.map((color, shade) => {
-    const d = `M${px(left + step * shade)} ${px(top)}h${px(step)}v10h${px(-step)}z`;
-    return markup`<path class="bar" color="${lit(color)}" d="${d}"/>`;
-  });
-  const marks = ticks.map(
-    ({value, text: label}) =>
-      markup`<text class="tick" x="${px(at(value))}" y="${px(top + 23)}" text-anchor="middle">${label}</text>`,
-  );
-  const lines = ticks.map(({value}) => `M${px(at(value))} ${px(top + 10)}v3`).join('');
-  const middle = (left + right) / 2;
-  return markup`${cells}<path class="edges" d="${lines}"/>${marks}
-<text x="${px(middle)}" y="${px(top + 39)}" text-anchor="middle">${title}</text>`;
 }

@@ -16,6 +16,8 @@ export interface Places {
   readonly places: readonly Float32Array[];
   /** [frames][forces · dim]: where they act, and themselves. */
   readonly forces: readonly {readonly at: Float32Array; readonly force: Float32Array}[];
+  /** [frames][points or faces]: the figure's field. */
+  readonly values: readonly Float32Array[];
 }
 
 /** The saved states at nearly equal times: an adaptive run saves more where much happens. */
@@ -58,6 +60,7 @@ export function placesAt(
   const lambda = multipliersOf(run, t);
   let found: {points: number; dim: 2 | 3} | undefined;
   const forces: {at: Float32Array; force: Float32Array}[] = [];
+  const values: Float32Array[] = [];
   const places = kept.map((i, k) =>
     tf.tidy(() => {
       const params: {[name: string]: tf.Tensor} = {};
@@ -76,6 +79,17 @@ export function placesAt(
           {points: at.shape},
         );
       found = {points: count, dim};
+      if (figure.field !== undefined) {
+        const field = figure.field.values(state);
+        if (field.size !== count && field.size !== figure.faces?.length)
+          throw new ShapeError(
+            'figure-shape',
+            `animate: the figure's field has ${field.size} numbers; give one for each of ${count} points or `
+              + `${figure.faces?.length ?? 0} faces.`,
+            {field: field.shape},
+          );
+        values.push(field.dataSync() as Float32Array);
+      }
       if (figure.forces !== undefined) {
         const drawn = figure.forces({...state, v: v(i), lambda: tf.tensor1d(lambda(k === 0 ? i : kept[k - 1], i))});
         forces.push(forcesOf(drawn, dim, t[i]));
@@ -83,7 +97,7 @@ export function placesAt(
       return at.dataSync() as Float32Array;
     }),
   );
-  return {...(found as unknown as {points: number; dim: 2 | 3}), places, forces};
+  return {...(found as unknown as {points: number; dim: 2 | 3}), places, forces, values};
 }
 
 /** Multipliers at saved state `to`, as their mean over time since state `from`. */

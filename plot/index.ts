@@ -9,6 +9,7 @@ export {animate, type AnimateOptions, type Animation} from './animate.js';
 export {plot, type PlotOptions} from './charts.js';
 /** Charts of runs, fits, trainings and matrices, as SVG. */
 export * as charts from './groups/charts.js';
+export {bodyFigure, type BodyFigureOptions} from './body-figure.js';
 export {drawMesh, type DrawMeshOptions} from './draw-mesh.js';
 export type {JacobianPattern} from './jacobian-pattern.js';
 export {figure, show} from './show.js';

@@ -4,6 +4,7 @@
  * keys.
  */
 
+import {AMBIENT, BAR_HEIGHT, colorBar, LIGHT, palette, PLAIN, type ColorBar} from './shading.js';
 import {htmlPage, markup, scriptJson, verbatim} from '../lib/markup.js';
 
 /** The data of the script. */
@@ -28,6 +29,14 @@ export interface Frames {
   readonly trails: readonly number[];
   /** [frames][arrows · 2 · dim]: foot and tip of every arrow, in the same units; empty where there are none. */
   readonly arrows: readonly (readonly number[])[];
+  /** Points that are drawn as dots or balls: those of no face. */
+  readonly dots: readonly number[];
+  readonly faces: readonly (readonly number[])[];
+  /** [frames][faces]: places in the palette; empty where the figure has no field. */
+  readonly shades: readonly (readonly number[])[];
+  readonly bar?: ColorBar;
+  /** A sentence below the picture. */
+  readonly note?: string;
   /** Seconds of animation a unit of simulated time takes. */
   readonly pace: number;
   readonly unit: string;
@@ -41,20 +50,37 @@ const script = `(root, data) => {
   let frame = 0, playing = false, began = 0, turn = -0.6, tilt = 0.35;
   const color = name => getComputedStyle(root).getPropertyValue(name);
   const nearest = time => { const k = data.t.findIndex(t => t >= time); return k < 0 ? last : k; };
-  const flat = (x, y, z) => {
-    if (data.dim === 2) return [x, y];
+  const seen = (x, y, z) => {
+    if (data.dim === 2) return [x, y, 0];
     const [w, h, d] = data.box, a = x - w / 2, b = y - h / 2, c = z - d / 2;
     const r = a * Math.cos(turn) - b * Math.sin(turn), s = a * Math.sin(turn) + b * Math.cos(turn);
-    return [w / 2 + r, d / 2 + c * Math.cos(tilt) + s * Math.sin(tilt)];
+    return [w / 2 + r, d / 2 + c * Math.cos(tilt) + s * Math.sin(tilt), s * Math.cos(tilt) - c * Math.sin(tilt)];
   };
-  const ordered = row => {
-    const points = [...Array(data.points).keys()];
-    if (data.dim === 2) return points;
-    const away = points.map(i => {
-      const [a, b, c] = row.slice(3 * i, 3 * i + 3);
-      return (a * Math.sin(turn) + b * Math.cos(turn)) * Math.cos(tilt) - c * Math.sin(tilt);
-    });
-    return points.sort((i, k) => away[k] - away[i]);
+  const farFirst = (list, away) =>
+    data.dim === 2 ? list : list.map((one, k) => [one, away(one, k)]).sort((a, b) => b[1] - a[1]).map(([one]) => one);
+  const faces = (row, places) => {
+    const at = Array.from({length: data.points}, (_, i) => seen(...row.slice(i * data.dim, (i + 1) * data.dim)));
+    const shades = data.shades[frame], {palette, plain, light: [u, v, w], ambient} = data.paint;
+    const mean = face => face.reduce((sum, i) => sum + at[i][2], 0) / face.length;
+    for (const f of farFirst([...data.faces.keys()], f => mean(data.faces[f]))) {
+      const face = data.faces[f];
+      let light = 1;
+      if (data.dim === 3 && face.length > 2) {
+        const n = [0, 0, 0];
+        face.forEach((i, k) => {
+          const a = at[i], b = at[face[(k + 1) % face.length]];
+          for (let c = 0; c < 3; c++) n[c] -= a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
+        });
+        const size = Math.hypot(...n) * (n[2] > 0 ? -1 : 1) || Infinity;
+        light = ambient + (1 - ambient) * Math.max(0, (n[0] * u + n[1] * v + n[2] * w) / size);
+      }
+      trace(face.map(places));
+      const style = 'rgb(' + (shades ? palette[shades[f]] : plain).map(c => Math.round(c * light)) + ')';
+      context.strokeStyle = context.fillStyle = style;
+      context.lineWidth = face.length > 2 ? 0.75 : 3;
+      if (face.length > 2) { context.closePath(); context.fill(); }
+      context.stroke();
+    }
   };
   const draw = () => {
     const width = canvas.clientWidth, height = canvas.clientHeight, ratio = devicePixelRatio || 1;
@@ -65,7 +91,7 @@ const script = `(root, data) => {
     const scale = Math.min((width - 32) / Math.max(room[0], 1), (height - 32) / Math.max(room[1], 1));
     const x = u => width / 2 + (u - flatBox[0] / 2) * scale, y = u => height / 2 - (u - flatBox[1] / 2) * scale;
     const placed = (row, i) => {
-      const [a, b] = flat(...row.slice(i * data.dim, (i + 1) * data.dim));
+      const [a, b] = seen(...row.slice(i * data.dim, (i + 1) * data.dim));
       return [x(a), y(b)];
     };
     const place = (k, i) => placed(data.at[k], i);
@@ -81,11 +107,12 @@ const script = `(root, data) => {
       const from = Math.max(0, frame - 60);
       path(Array.from({length: frame - from + 1}, (_, k) => place(from + k, i)), '--trail', 1.5);
     }
+    if (data.faces.length) faces(data.at[frame], i => place(frame, i));
     for (const [i, j] of data.springs)
       path(zigzag(place(frame, i), place(frame, j)), '--spring', data.springs.length > 60 ? 0.8 : 1.5);
     for (const [i, j] of data.rods) path([place(frame, i), place(frame, j)], '--rod', data.rods.length > 60 ? 1.5 : 3);
-    const many = data.points > 60;
-    for (const i of ordered(data.at[frame])) {
+    const many = data.dots.length > 60, row = data.at[frame];
+    for (const i of farFirst(data.dots, i => seen(...row.slice(3 * i, 3 * i + 3))[2])) {
       const [a, b] = place(frame, i), fixed = data.fixed.includes(i);
       const r = data.radius[i] > 0 ? data.radius[i] * scale : many ? 1.5 : fixed ? 4 : 5;
       context.beginPath();
@@ -178,10 +205,14 @@ button { font: inherit; width: 2.4rem; height: 2.2rem; color: inherit; backgroun
   border-radius: 6px; }
 input { flex: 1; min-width: 4rem; accent-color: var(--spring); }
 output { min-width: 7.5em; font-variant-numeric: tabular-nums; text-align: right; }
+svg text { fill: currentColor; font-size: 12px; }
 p { color: var(--soft); margin: 8px 0 0; font-size: 12px; } }`;
 
 const PLAY = markup`<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
 <path fill="currentColor" d="M4 2v12l10-6z"/></svg>`;
+
+/** What the script needs to colour faces. */
+const paint = {palette, plain: PLAIN, light: LIGHT, ambient: AMBIENT};
 
 /** The whole page. */
 export function playerPage(
@@ -194,11 +225,17 @@ export function playerPage(
     frames.dim === 3
       ? 'Space plays, Shift with ← → steps, arrows or dragging turn the view.'
       : 'Space plays, ← → step, Home and End.';
+  const bar =
+    frames.bar === undefined
+      ? undefined
+      : markup`<svg width="360" height="${BAR_HEIGHT}">${colorBar(frames.bar, 360, 4)}</svg>\n`;
+  const note = frames.note === undefined ? undefined : markup`<p>${frames.note}</p>\n`;
   const body = markup`<h1>${title}</h1>
 <canvas tabindex="0" role="img" aria-label="${description}"></canvas>
-<div><button type="button" aria-label="Play">${PLAY}</button>
+${bar}${note}<div><button type="button" aria-label="Play">${PLAY}</button>
 <input type="range" min="0" max="${frames.t.length - 1}" value="0" aria-label="Time"><output></output></div>
 <p>${keys}</p>`;
-  const start = markup`(${verbatim(script)})(document.body, ${scriptJson(frames)});`;
+  const data = scriptJson(frames.faces.length > 0 ? {...frames, paint} : frames);
+  const start = markup`(${verbatim(script)})(document.body, ${data});`;
   return htmlPage({title, style: style(theme), body, name: 'player', script: start});
 }

@@ -1,6 +1,8 @@
 /** Bodies in colour and light: the colours of values, an orthographic camera, and the light of a facet. */
 import {scaleLinear} from 'd3-scale';
-import {CIVIDIS} from '../training/internal.js';
+import {OptionError} from '../lib/index.js';
+import {markup, type Markup} from '../lib/markup.js';
+import {CIVIDIS, layAxis, numberText} from '../training/internal.js';
 
 /** Red, green and blue, 0 … 255. */
 export type Rgb = readonly [number, number, number];
@@ -54,9 +56,9 @@ export function camera(turn = TURN, tilt = TILT): (x: number, y: number, z: numb
 }
 
 /** The direction to the light, as the camera sees it: over its left shoulder. */
-const LIGHT: Seen = [-0.36, 0.48, -0.8];
+export const LIGHT: Seen = [-0.36, 0.48, -0.8];
 /** What a facet in the shadow keeps of its colour, so that values can be read there, too. */
-const AMBIENT = 0.65;
+export const AMBIENT = 0.65;
 
 /** The normal of a polygon, twice its area long (Newell's sum): towards the camera where its third number is < 0. */
 export function normalOf(corners: readonly Seen[]): Seen {
@@ -71,10 +73,81 @@ export function normalOf(corners: readonly Seen[]): Seen {
   return [n[0], n[1], n[2]];
 }
 
-/** The light on a polygon, on the side that is seen (Lambert's law). */
+/** The light on a polygon, on the side that is seen (Lambert's law); lines have no shadow. */
 export function lightOn(corners: readonly Seen[]): number {
+  if (corners.length < 3) return 1;
   const n = normalOf(corners);
   const size = Math.hypot(...n) * (n[2] > 0 ? -1 : 1);
   const cosine = size === 0 ? 0 : (n[0] * LIGHT[0] + n[1] * LIGHT[1] + n[2] * LIGHT[2]) / size;
   return AMBIENT + (1 - AMBIENT) * Math.max(0, cosine);
+}
+
+/** A colour bar before it is laid on a picture. */
+export interface ColorBar {
+  readonly name: string;
+  readonly unit?: string;
+  /** Values of the ends of the bar. */
+  readonly domain: readonly [number, number];
+}
+
+/** The bar of a field: of its range, or of the least and the greatest of all its values. */
+export function barOf(
+  {name, unit, range}: {readonly name: string; readonly unit?: string; readonly range?: readonly [number, number]},
+  all: readonly ArrayLike<number>[],
+): ColorBar {
+  if (range !== undefined && !(range.length === 2 && range[0] < range[1]))
+    throw new OptionError(
+      'bad-plot',
+      `field.range must be two increasing numbers, not [${Array.from(range).join(', ')}].`,
+    );
+  let [low, high] = [Infinity, -Infinity];
+  for (const values of all)
+    for (let i = 0; i < values.length; i++)
+      if (Number.isFinite(values[i])) [low, high] = [Math.min(low, values[i]), Math.max(high, values[i])];
+  return {name, unit, domain: range ?? layAxis({label: name}, low <= high ? [low, high] : [0, 1], [0, 1], 5).domain};
+}
+
+/** Pixels with one decimal. */
+export const px = (value: number): string => String(Math.round(value * 10) / 10);
+
+/** Room for a colour bar with its ticks and its name, in pixels. */
+export const BAR_HEIGHT = 50;
+
+/** The shades from left to right, with ticks and the field's name and unit below. */
+export function colorBar({name, unit, domain}: ColorBar, width: number, top: number): Markup {
+  const [left, right] = [34, 34 + Math.min(300, width - 68)];
+  // 60 px between ticks
+  const {ticks, title, at} = layAxis(
+    {label: name, unit, domain},
+    domain,
+    [left, right],
+    Math.floor((right - left) / 60),
+  );
+  const step = (right - left) / SHADES;
+  const cells = palette.map((color, shade) => {
+    const d = `M${px(left + step * shade)} ${px(top)}h${px(step)}v10h${px(-step)}z`;
+    return markup`<path style="fill:${lit(color)};stroke:${lit(color)};stroke-width:.5" d="${d}"/>`;
+  });
+  const marks = ticks.map(
+    ({value, text}) =>
+      markup`<text class="tick" x="${px(at(value))}" y="${px(top + 23)}" text-anchor="middle">${text}</text>`,
+  );
+  const lines = ticks.map(({value}) => `M${px(at(value))} ${px(top + 10)}v3`).join('');
+  return markup`${cells}<path style="fill:none;stroke:var(--soft);stroke-width:1" d="${lines}"/>${marks}
+<text x="${px((left + right) / 2)}" y="${px(top + 39)}" text-anchor="middle">${title}</text>`;
+}
+
+/** Displacements by words: none reads off a picture how much they are enlarged. */
+export const scaleWords = (scale: number): string =>
+  scale === 1 ? 'Displacements to scale' : `Displacements × ${numberText(scale)}`;
+
+/** Polygons that do not cover each other as paths, one for each colour. */
+export function painted(polygons: Iterable<{readonly color: string; readonly d: string}>): Markup[] {
+  const parts = new Map<string, string[]>();
+  for (const {color, d} of polygons) {
+    const same = parts.get(color);
+    if (same === undefined) parts.set(color, [d]);
+    else same.push(d);
+  }
+  return [...parts].map(([color, d]) => markup`<path color="${color}" d="${d.join('')}"/>`);
 }

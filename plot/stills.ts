@@ -1,6 +1,7 @@
 /** Frames of an animation as SVG: side by side, or moving by SMIL's `animate`, without a script. */
 import {markup, verbatim, type Content, type Markup} from '../lib/markup.js';
 import type {Frames} from './player.js';
+import {BAR_HEIGHT, camera, colorBar, lightOn, lit, painted, palette, PLAIN, px, type Seen} from './shading.js';
 
 /** Texts of a picture, and its colours. */
 export interface Words {
@@ -14,6 +15,8 @@ const dark = '--ink: #e6edf3; --soft: #9198a1; --spring: #56b4e9; --ball: #f28e4
 const rules = `.still path { fill: none; stroke-linejoin: round; stroke-linecap: round; }
 .still .rods { stroke: var(--ink); stroke-width: 2.5; } .still .springs { stroke: var(--spring); stroke-width: 1.2; }
 .still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; }
+.still .faces path { fill: currentColor; stroke: currentColor; stroke-width: .5; }
+.still .lines path { fill: none; stroke-width: 3; }
 .still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .grid { stroke-width: 0.5; }
 .still .trail { stroke: var(--trail); stroke-width: 1.2; } .still .forces { fill: var(--force); }
 .still text { fill: var(--soft); font: 12px system-ui, sans-serif; }`;
@@ -31,14 +34,14 @@ const picture = (width: number, height: number, {title, description, theme}: Wor
 height="${height}" role="img"><title>${title}</title><desc>${description}</desc>${styleOf(theme)}${content}</svg>`,
   );
 
-/** The view of figures in space, as the player begins. */
-const [TURN, TILT] = [-0.6, 0.35];
 const MARGIN = 14;
 
 /** Pixels of points, at a width and from a left edge. */
 interface View {
   readonly height: number;
   place(frame: number, point: number): readonly [number, number];
+  /** A point as the camera sees it. */
+  seen(frame: number, point: number): Seen;
   /** An end of an arrow: foot and tip in turn. */
   arrow(frame: number, end: number): readonly [number, number];
   /** An end of a line of the ground. */
@@ -46,13 +49,15 @@ interface View {
   readonly scale: number;
 }
 
+/** The view as the player begins. */
+const view = camera();
+
 function viewOf(frames: Frames, width: number, left = 0): View {
   const {box, dim, at} = frames;
-  const project = (row: readonly number[], i: number): [number, number] => {
-    if (dim === 2) return [row[2 * i], row[2 * i + 1]];
+  const project = (row: readonly number[], i: number): Seen => {
+    if (dim === 2) return [row[2 * i], row[2 * i + 1], 0];
     const [a, b, c] = [0, 1, 2].map(k => row[3 * i + k] - box[k] / 2);
-    const away = a * Math.sin(TURN) + b * Math.cos(TURN);
-    return [a * Math.cos(TURN) - b * Math.sin(TURN), c * Math.cos(TILT) + away * Math.sin(TILT)];
+    return view(a, b, c);
   };
   const all = [...at, ...frames.arrows, ...frames.ground].flatMap(row =>
     Array.from({length: row.length / dim}, (_, i) => project(row, i)),
@@ -69,20 +74,20 @@ function viewOf(frames: Frames, width: number, left = 0): View {
   const scale = Math.min(inner / Math.max(x1 - x0, 1), inner / Math.max(y1 - y0, 1));
   const height = Math.round((y1 - y0) * scale + 2 * MARGIN);
   const indent = left + MARGIN + (inner - (x1 - x0) * scale) / 2;
-  const flat = (x: number, y: number): readonly [number, number] => [
+  const flat = ([x, y]: Seen): readonly [number, number] => [
     indent + (x - x0) * scale,
     height - MARGIN - (y - y0) * scale,
   ];
   return {
     height,
     scale,
-    ground: (line, end) => flat(...project(frames.ground[line], end)),
-    place: (frame, point) => flat(...project(at[frame], point)),
-    arrow: (frame, end) => flat(...project(frames.arrows[frame], end)),
+    ground: (line, end) => flat(project(frames.ground[line], end)),
+    place: (frame, point) => flat(project(at[frame], point)),
+    seen: (frame, point) => project(at[frame], point),
+    arrow: (frame, end) => flat(project(frames.arrows[frame], end)),
   };
 }
 
-const px = (value: number): string => String(Math.round(value * 10) / 10);
 const join = (points: readonly (readonly [number, number])[]): string =>
   points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${px(x)} ${px(y)}`).join('');
 
@@ -123,10 +128,10 @@ interface Layer {
 }
 
 function layersOf(frames: Frames, view: View): Layer[] {
-  const {springs, rods, fixed, points, radius} = frames;
+  const {springs, rods, fixed, dots: drawn, radius} = frames;
   const still = new Set(fixed);
-  const free = Array.from({length: points}, (_, i) => i).filter(i => !still.has(i));
-  const thin = points > WOUND;
+  const free = drawn.filter(i => !still.has(i));
+  const thin = drawn.length > WOUND;
   const sizes = [...new Set(free.map(i => radius[i]))];
   const dots = (list: readonly number[], frame: number): string =>
     list.map(i => `M${view.place(frame, i).map(px).join(' ')}h0`).join('');
@@ -155,6 +160,29 @@ function layersOf(frames: Frames, view: View): Layer[] {
     },
   ];
   return layers.filter(({d}) => d(0) !== '');
+}
+
+/** Faces of a frame: in the plane all of one colour together, in space from far to near. */
+function faces(frames: Frames, view: View, frame: number): Markup[] {
+  const polygons = frames.faces.map((face, f) => {
+    const seen = face.map(i => view.seen(frame, i));
+    const color = lit(palette[frames.shades[frame]?.[f]] ?? PLAIN, frames.dim === 2 ? 1 : lightOn(seen));
+    const d = `${join(face.map(i => view.place(frame, i)))}${face.length > 2 ? 'z' : ''}`;
+    return {color, d, away: seen.reduce((sum, place) => sum + place[2], 0) / seen.length};
+  });
+  if (frames.dim === 2) return painted(polygons);
+  return polygons.sort((a, b) => b.away - a.away).flatMap(polygon => painted([polygon]));
+}
+
+const faceGroup = ({faces: [first]}: Frames): Markup =>
+  first?.length === 2 ? markup` class="faces lines"` : markup` class="faces"`;
+
+/** The note and the colour bar below the pictures. */
+function below({note, bar}: Frames, width: number, top: number): {readonly height: number; readonly drawn: Content} {
+  const words = note === undefined ? undefined : markup`<text x="${MARGIN}" y="${top + 12}">${note}</text>`;
+  const barTop = top + (note === undefined ? 0 : 18);
+  const end = barTop + (bar === undefined ? 0 : BAR_HEIGHT);
+  return {height: end, drawn: [words, bar === undefined ? undefined : colorBar(bar, width, barTop + 4)]};
 }
 
 function ground(frames: Frames, view: View): Markup[] {
@@ -206,12 +234,14 @@ export function strip(frames: Frames, count: number, words: Words): string {
     const layers = layersOf(frames, view).map(
       ({name, style, d}) => markup`<path class="${name}"${style} d="${d(frame)}"/>`,
     );
-    const drawn = [ground(frames, view), trail(frames, view, frame), layers];
+    const surface = markup`<g${faceGroup(frames)}>${faces(frames, view, frame)}</g>`;
+    const drawn = [ground(frames, view), trail(frames, view, frame), frames.faces.length > 0 ? surface : '', layers];
     const time = `${frames.t[frame].toFixed(2)} ${frames.unit}`;
     return markup`<svg x="0" y="0" width="${kept.length * CELL}" height="${height}">${drawn}</svg>
 <text x="${k * CELL + CELL / 2}" y="${height + 14}" text-anchor="middle">${time}</text>`;
   });
-  return picture(kept.length * CELL, height + 20, words, pictures);
+  const rest = below(frames, kept.length * CELL, height + 20);
+  return picture(kept.length * CELL, rest.height, words, [pictures, rest.drawn]);
 }
 
 /** One picture whose paths take the forms of all frames, over and over. */
@@ -227,5 +257,27 @@ export function moving(all: Frames, count: number, width: number, words: Words):
     const steps = markup`dur="${seconds}s" repeatCount="indefinite" values="${values.join(';')}"`;
     return moves ? markup`${start}><animate attributeName="d" ${steps}/></path>` : markup`${start}/>`;
   });
-  return picture(width, view.height, words, [ground(frames, view), layers]);
+  const rest = below(frames, width, view.height);
+  const surfaces = frames.faces.length > 0 ? shownInTurn(kept, seconds, k => faces(frames, view, k), frames) : [];
+  return picture(width, rest.height, words, [ground(frames, view), surfaces, layers, rest.drawn]);
 }
+
+/** Groups of which each is seen while its frame is the nearest one. */
+function shownInTurn(
+  kept: readonly number[],
+  seconds: string,
+  drawn: (frame: number) => Content,
+  frames: Frames,
+): Markup[] {
+  const half = (k: number): string => px4((k - 0.5) / Math.max(1, kept.length - 1));
+  return kept.map((frame, k) => {
+    const isLast = k === kept.length - 1;
+    const values = `${k === 0 ? '' : 'none;'}inline${isLast ? '' : ';none'}`;
+    const times = `0${k === 0 ? '' : `;${half(k)}`}${isLast ? '' : `;${half(k + 1)}`}`;
+    const steps = markup`dur="${seconds}s" repeatCount="indefinite" values="${values}" keyTimes="${times}"`;
+    const start = markup`<g${faceGroup(frames)} display="${k === 0 ? 'inline' : 'none'}">`;
+    return markup`${start}<animate attributeName="display" calcMode="discrete" ${steps}/>${drawn(frame)}</g>`;
+  });
+}
+
+const px4 = (value: number): string => String(Math.round(value * 1e4) / 1e4);

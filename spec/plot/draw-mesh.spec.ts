@@ -153,7 +153,8 @@ describe('pictures of meshes', () => {
   it('lines are lines', () => {
     const rod = meshOf({points: [[0, 0, 0], [1, 0, 0], [1, 0, 1]], cells: {line2: [[0, 1], [1, 2]]}}); // prettier-ignore
     const svg = drawMesh(rod, {field: {values: [0, 1], name: 'tension', unit: 'N'}, turn: 0, tilt: 0, height: 200});
-    const drawn = [...svg.matchAll(/<path class="lines" color="(#\w+)" d="([^"]*)"/g)];
+    expect(svg).to.contain('<g class="lines">');
+    const drawn = [...svg.matchAll(/<path color="(#\w+)" d="([^"]*)"/g)];
     expect(drawn.map(([, color]) => color)).to.deep.equal(['#00224e', '#fee838']);
     expect(drawn[0][2]).to.equal('M180 228L380 228');
   });
