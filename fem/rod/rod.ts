@@ -105,6 +105,7 @@ export interface Rod extends Body {
  *   centreline: Array.from({length: 11}, (_, i) => [i / 10, 0]),
  *   EA: 1e4,
  *   EI: 1,
+ *   density: 1,
  *   supports: [supports.held('start')],
  *   loads: [loads.pointLoad('end', [0, -0.01])],
  * });
