@@ -2,28 +2,24 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {loads, rod, supports, type Rod, type RodSpec} from '../../../fem/index.js';
-import {equilibrium, full, newton, OptionError} from '../../../lib/index.js';
+import {equilibrium, OptionError} from '../../../lib/index.js';
 
 /** Points from the origin along x. */
 const straight = (n: number, d: 2 | 3, length = 1): number[][] =>
   Array.from({length: n + 1}, (_, i) => [(length * i) / n, 0, 0].slice(0, d));
-const whole = newton({step: full(), maxIterations: 50});
 
-/** Load steps from t = 0 to 1. */
-function loaded(body: Rod, steps: number): Float64Array {
-  let {q} = body.start;
-  for (let k = 1; k <= steps; k++) {
-    const found = equilibrium(body, {q, t: k / steps}, {newton: whole});
-    q = found.values('q') as Float64Array<ArrayBuffer>;
-    found.dispose();
-  }
+/** From t = 0 to 1, at first in so many steps. */
+function loaded(body: Rod, loadSteps: number): Float64Array {
+  const found = equilibrium(body, {q: body.start.q}, {t1: 1, loadSteps});
+  const q = found.values('q');
+  found.dispose();
   return q;
 }
 const tip = (body: Rod, q: Float64Array): number[] =>
   Array.from(body.evaluate(at => body.displacement(at), {q, t: 1}).slice(-body.mesh.dimension));
 
 describe('a rod', function () {
-  this.timeout(10_000);
+  this.timeout(20_000);
 
   it('bends as the elastica, with order two, in the plane and in space', () => {
     // Mattiasson 1981, by shooting: P = 10, shortening and deflection.
