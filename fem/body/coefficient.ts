@@ -87,6 +87,7 @@ function placeOf(
 
 export const ranges = {
   any: {test: Number.isFinite, what: 'finite'},
+  nonZero: {test: (x: number) => Number.isFinite(x) && x !== 0, what: 'finite and not 0'},
   positive: {test: (x: number) => Number.isFinite(x) && x > 0, what: 'finite and positive'},
   nonNegative: {test: (x: number) => Number.isFinite(x) && x >= 0, what: 'finite and not negative'},
   poisson: {

@@ -1,2 +1,2 @@
 /** Laws of elasticity. */
-export {linearElastic, mooneyRivlin, neoHookean, neuralMaterial, stVenantKirchhoff} from './materials.js';
+export {linearElastic, mooneyRivlin, ogden, neoHookean, neuralMaterial, stVenantKirchhoff} from './materials.js';

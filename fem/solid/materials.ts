@@ -9,6 +9,7 @@ import {OptionError, traced, type Params} from '../../lib/index.js';
 import {ranges, type FieldCoefficient} from '../body/coefficient.js';
 import type {Deformation} from './deformation.js';
 import {contracted, number} from './deformation.js';
+import {stretchPowers} from './stretch-powers.js';
 
 /** Coefficients at the points of a deformation, or without axes where they are one number. */
 export interface PointCoefficients {
@@ -119,6 +120,17 @@ export const neoHookean = (constants: ElasticConstants): Material => ({
   },
 });
 
+/** J^(−2/3) I₁ − 3 and J^(−4/3) I₂ − 3, of a change J − 1. */
+function isochoric(deformation: Deformation, change: tf.Tensor): {first: tf.Tensor; second: tf.Tensor} {
+  const logJ = tf.log1p(change);
+  /** J^(−n/3) (I + 3) − 3 of I − 3. */
+  const scaled = (invariant: tf.Tensor, n: number): tf.Tensor => {
+    const power = tf.expm1(tf.mul(number(-n / 3), logJ));
+    return tf.add(tf.mul(tf.add(power, 1), invariant), tf.mul(3, power));
+  };
+  return {first: scaled(deformation.firstInvariant, 2), second: scaled(deformation.secondInvariant, 4)};
+}
+
 /**
  * c₁₀ (J^(−2/3) I₁ − 3) + c₀₁ (J^(−4/3) I₂ − 3) + κ/2 (J − 1)²; its shear modulus is 2 (c₁₀ + c₀₁).
  */
@@ -133,17 +145,54 @@ export const mooneyRivlin = (constants: {
   isLinear: false,
   energy: (deformation, {c10, c01, kappa}) => {
     const change = deformation.volumeChange;
-    const logJ = tf.log1p(change);
-    /** J^(−n/3) (I + 3) − 3 of I − 3. */
-    const isochoric = (invariant: tf.Tensor, n: number): tf.Tensor => {
-      const power = tf.expm1(tf.mul(number(-n / 3), logJ));
-      return tf.add(tf.mul(tf.add(power, 1), invariant), tf.mul(3, power));
-    };
-    const first = tf.mul(c10, isochoric(deformation.firstInvariant, 2));
-    const second = tf.mul(c01, isochoric(deformation.secondInvariant, 4));
-    return tf.add(tf.add(first, second), tf.mul(tf.mul(0.5, kappa), tf.square(change)));
+    const {first: I1, second: I2} = isochoric(deformation, change);
+    return tf.add(tf.add(tf.mul(c10, I1), tf.mul(c01, I2)), tf.mul(tf.mul(0.5, kappa), tf.square(change)));
   },
 });
+
+/** A term of `ogden`. */
+export interface OgdenTerm {
+  readonly mu: FieldCoefficient;
+  readonly alpha: FieldCoefficient;
+}
+
+/**
+ * Σ μ/α (λ₁^α + λ₂^α + λ₃^α − 3) + κ/2 (J − 1)² with the stretches λ J^(−1/3); its shear modulus is Σ μ α/2 (Ogden,
+ * Proc. R. Soc. Lond. A 326, 1972, for changing volumes as in Simo & Taylor, Comput. Methods Appl. Mech. Engng 85,
+ * 1991). No μ α may be below zero for a stable material, and α not 0.
+ * @throws OptionError without terms
+ */
+export function ogden({
+  terms,
+  kappa,
+}: {
+  readonly terms: readonly OgdenTerm[];
+  readonly kappa: FieldCoefficient;
+}): Material {
+  if (!Array.isArray(terms) || terms.length === 0)
+    throw new OptionError('bad-material', 'ogden: give terms, a list of {mu, alpha}, and kappa.');
+  const named = terms.flatMap(({mu, alpha}, i) => [
+    [`mu${i + 1}`, mu, ranges.any] as const,
+    [`alpha${i + 1}`, alpha, ranges.nonZero] as const,
+  ]);
+  return {
+    name: 'ogden',
+    coefficients: {...Object.fromEntries(named.map(([name, given]) => [name, given])), kappa},
+    ranges: {...Object.fromEntries(named.map(([name, , range]) => [name, range])), kappa: ranges.positive},
+    isLinear: false,
+    energy: (deformation, coefficients) => {
+      const change = deformation.volumeChange;
+      const {first, second} = isochoric(deformation, change);
+      const [I1, I2] = [tf.add(first, 3), tf.add(second, 3)];
+      const parts = terms.map((_, i) => {
+        const [mu, alpha] = [coefficients[`mu${i + 1}`], coefficients[`alpha${i + 1}`]];
+        return tf.mul(tf.div(mu, alpha), tf.sub(stretchPowers(I1, I2, alpha), 3));
+      });
+      const volume = tf.mul(tf.mul(0.5, coefficients.kappa), tf.square(change));
+      return parts.reduce((sum, part) => tf.add(sum, part), volume);
+    },
+  };
+}
 
 /** Invariants [points] of a deformation: of FᵀF, and J = det F. */
 export interface Invariants {
