@@ -29,6 +29,8 @@ export interface Support {
   readonly axes?: readonly AxisName[];
   /** Displacements; none where the nodes are held. */
   readonly motion?: Bivariant<VectorAt, tf.Tensor>;
+  /** Rotations in the place of displacements: vectors, angles in the plane. */
+  readonly rotation?: VectorField | ScalarField;
 }
 
 /** What loads are evaluated with. */
@@ -80,6 +82,18 @@ export const prescribed = (
   motion,
 });
 
+/**
+ * Nodes, of bodies such as rods, with a given rotation from the reference.
+ * @param rotation a rotation vector in space, about its direction by its length in radians, or an angle in the plane;
+ *   it may turn many times, and may be a function of place, time and parameters. Displacements are free.
+ */
+export const turned = (on: NodePlace, rotation: VectorField | ScalarField): Support => ({
+  owner: 'turned',
+  on,
+  axes: ['rx', 'ry', 'rz'],
+  rotation,
+});
+
 /** Vectors at points, [points, axes]. @throws OptionError, ShapeError where the field gives no such */
 export function vectorsOf(field: VectorField, at: VectorAt, owner: string): tf.Tensor {
   const [points, axes] = at.X.shape;
@@ -105,6 +119,12 @@ export function scalarsOf(field: ScalarField, at: VectorAt, owner: string): tf.T
     owner,
   );
 }
+
+/** Vectors of moments or rotations, [points, 3]: in the plane numbers about the axis across it. */
+export const axialVectors = (field: VectorField | ScalarField, at: VectorAt, owner: string): tf.Tensor =>
+  at.X.shape[1] === 3
+    ? vectorsOf(field as VectorField, at, owner)
+    : tf.mul(scalarsOf(field as ScalarField, at, owner), constantTensor([0, 0, 1], [1, 3]));
 
 function rowsOf(value: tf.Tensor | undefined, shape: readonly [number, number], owner: string): tf.Tensor {
   if (!(value instanceof tf.Tensor)) throw new OptionError('bad-load', `${owner} returned no tensor.`);
@@ -254,10 +274,7 @@ export const pointMoment = (on: NodePlace, moment: VectorField | ScalarField): L
       if (couples === undefined)
         throw new OptionError('bad-load', 'pointMoment: nodes of this body do not turn. Take a traction or forces.');
       const here = {X: tf.gather(X, tf.tensor1d(nodes, 'int32')), t, params};
-      const vectors =
-        mesh.dimension === 3
-          ? vectorsOf(moment as VectorField, here, 'pointMoment')
-          : tf.mul(scalarsOf(moment as ScalarField, here, 'pointMoment'), constantTensor([0, 0, 1], [1, 3]));
+      const vectors = axialVectors(moment, here, 'pointMoment');
       return couples(assembled(vectors, nodes, X.shape[0]), nodal);
     };
   },

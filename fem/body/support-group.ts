@@ -1,2 +1,2 @@
 /** What holds a body. */
-export {held, prescribed} from './loads.js';
+export {held, prescribed, turned} from './loads.js';

@@ -5,7 +5,7 @@ import {OptionError, type Params} from '../../lib/index.js';
 import {constantTensor} from '../../lib/internal.js';
 import type {Mesh} from '../mesh/mesh.js';
 import {pointAt} from '../mesh/topology.js';
-import {vectorsOf, type Support} from './loads.js';
+import {axialVectors, vectorsOf, type Support, type VectorAt} from './loads.js';
 import {nodesAt, nodeText} from './places.js';
 
 /** Degrees of freedom, node by node; each is free, held, or moves as prescribed. */
@@ -36,19 +36,26 @@ export interface NodeRotation {
   readonly held: (node: number, axes: readonly number[]) => readonly number[];
   /** The change of these by a small rotation about an axis. */
   readonly turned: (node: number, axis: number) => readonly number[];
+  /** The components of rotation vectors, [nodes, 3]; none where rotations cannot be prescribed. */
+  readonly prescribed?: (vectors: tf.Tensor) => tf.Tensor;
 }
 
 const axisNames = ['x', 'y', 'z'];
 const rotationNames = ['rx', 'ry', 'rz'];
 
+/** Whether a support gives values, other than zero. */
+const isGiven = ({motion, rotation}: Support): boolean => motion !== undefined || rotation !== undefined;
+
 /** The axes of a support as numbers. @throws OptionError where the mesh has no such axis */
 function axesOf(
-  {owner, axes, motion}: Support,
+  {owner, axes, motion, rotation}: Support,
   dimension: number,
-  canTurn: boolean,
+  turning: NodeRotation | undefined,
 ): {displacements: number[]; rotations: number[]} {
+  if (rotation !== undefined && turning?.prescribed === undefined)
+    throw new OptionError('bad-support', `${owner}: rotations of this body's nodes cannot be prescribed.`);
   const names = axisNames.slice(0, dimension);
-  const allowed = canTurn && motion === undefined ? [...names, ...rotationNames] : names;
+  const allowed = turning !== undefined && motion === undefined ? [...names, ...rotationNames] : names;
   const chosen = axes ?? allowed;
   const wrong = chosen.find(axis => !allowed.includes(axis));
   if (wrong !== undefined)
@@ -71,45 +78,51 @@ export function degreesOf(mesh: Mesh, supports: readonly Support[], turning?: No
   const placed = supports.map(support => ({
     support,
     nodes: nodesAt(mesh, support.on, support.owner),
-    axes: axesOf(support, d, turning !== undefined),
+    axes: axesOf(support, d, turning),
   }));
   placed.forEach(({support, nodes, axes}, k) => {
-    const own = support.motion === undefined ? 1 : k + 2;
+    const own = isGiven(support) ? k + 2 : 1;
     for (const node of nodes) {
-      for (const axis of axes.displacements) {
-        const before = state[node * width + axis];
+      const rotations = axes.rotations.length === 0 ? [] : turning!.held(node, axes.rotations);
+      for (const component of [...axes.displacements, ...rotations.map(r => d + r)]) {
+        const before = state[node * width + component];
         if (before !== 0 && before !== own)
           throw new OptionError(
             'contradictory-supports',
             `supports: ${nodeText(mesh, node)} is `
               + (Math.min(before, own) === 1 ? 'held and prescribed' : 'prescribed twice')
-              + ` along ${axisNames[axis]}. Leave it out of one of the supports.`,
-            {node, axis},
+              + `${component < d ? ` along ${axisNames[component]}` : ' in its rotation'}. `
+              + 'Leave it out of one of the supports.',
+            {node, axis: component},
           );
-        state[node * width + axis] = own;
+        state[node * width + component] = own;
       }
-      if (axes.rotations.length > 0)
-        for (const k of turning!.held(node, axes.rotations)) state[node * width + d + k] = 1;
     }
   });
   const free = Int32Array.from(Array.from({length: total}, (_, i) => i).filter(i => state[i] === 0));
   const table = new Int32Array(total).fill(free.length);
   free.forEach((degree, i) => (table[degree] = i));
   let next = free.length + 1;
-  const motions = placed.flatMap(({support: {motion}, nodes, axes}) => {
-    if (motion === undefined) return [];
-    nodes.forEach((node, i) => axes.displacements.forEach(axis => (table[node * width + axis] = next + i * d + axis)));
-    next += nodes.length * d;
-    return [{motion, nodes}];
+  const motions = placed.flatMap(({support, nodes, axes}) => {
+    if (!isGiven(support)) return [];
+    // Displacements by their axes, or all that turns a node.
+    const {motion, rotation, owner} = support;
+    const [first, own] = motion === undefined ? [d, width - d] : [0, d];
+    const given = motion === undefined ? Array.from({length: own}, (_, k) => k) : axes.displacements;
+    nodes.forEach((node, i) => given.forEach(k => (table[node * width + first + k] = next + i * own + k)));
+    next += nodes.length * own;
+    const values = (at: VectorAt): tf.Tensor =>
+      motion === undefined ? turning!.prescribed!(axialVectors(rotation!, at, owner)) : vectorsOf(motion, at, owner);
+    return [{values, nodes}];
   });
   return {
     components: width,
     free,
     hasMotion: motions.length > 0,
     nodal: ({q, X, t, params}) => {
-      const given = motions.map(({motion, nodes}) => {
+      const given = motions.map(({values, nodes}) => {
         const at = {X: tf.gather(X, tf.tensor1d(nodes, 'int32')), t, params};
-        return tf.reshape(vectorsOf(motion, at, 'prescribed'), [-1]);
+        return tf.reshape(values(at), [-1]);
       });
       const all = tf.concat([tf.reshape(q, [-1]), constantTensor(0, [1]), ...given]);
       return tf.reshape(tf.gather(all, tf.tensor1d(table, 'int32')), [total / width, width]);

@@ -10,7 +10,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, list, object, optional, readOptions, typed} from '../../lib/checks.js';
-import {OptionError, type Numeric, type Params} from '../../lib/index.js';
+import {OptionError, quaternions, type Numeric, type Params} from '../../lib/index.js';
 import {constantTensor, type Bivariant} from '../../lib/internal.js';
 import {bodyBlocks} from '../body/blocks.js';
 import {
@@ -49,8 +49,8 @@ const rodOptions = {
    * centreline, which is then without stress.
    */
   restCurvature: optional(typed<ByAxis>()),
-  /** Mass by length. Statics without gravity do not depend on it. */
-  density: typed<FieldCoefficient>(),
+  /** Mass by length. It may be left out of a body that is only asked for its equilibrium. */
+  density: optional(typed<FieldCoefficient>()),
   /**
    * Normals in space, [3] or [elements, 3]; their parts across the tangents are taken. Default: no twist from element
    * to element.
@@ -72,7 +72,7 @@ export interface RodSpec {
   readonly GJ?: FieldCoefficient;
   readonly GA?: FieldCoefficient;
   readonly restCurvature?: FieldCoefficient | readonly FieldCoefficient[];
-  readonly density: FieldCoefficient;
+  readonly density?: FieldCoefficient;
   readonly normals?: Numeric;
   readonly supports?: readonly Support[];
   readonly loads?: readonly Load[];
@@ -105,7 +105,6 @@ export interface Rod extends Body {
  *   centreline: Array.from({length: 11}, (_, i) => [i / 10, 0]),
  *   EA: 1e4,
  *   EI: 1,
- *   density: 1,
  *   supports: [supports.held('start')],
  *   loads: [loads.pointLoad('end', [0, -0.01])],
  * });
@@ -180,12 +179,14 @@ export function rod(spec: RodSpec): Rod {
     return {rows, data, energies};
   };
 
+  const density =
+    options.density === undefined ? undefined : fieldOf(options.density, 'rod: density', counts, ranges.positive);
   const degrees = degreesOf(mesh, supports, turning(inSpace));
   const inertia = (params: Params): ReadField => {
     const sum = bending.map(field => field(params)).reduce((total, EI) => tf.add(total, EI));
     return {per: 'cells', tensor: tf.div(tf.mul(inSpace ? 4 : 1, sum), EA(params))};
   };
-  const given = [options.density, options.EA, ...byAxes('EI', options.EI, inSpace ? 2 : 1, true)];
+  const given = [options.density ?? 1, options.EA, ...byAxes('EI', options.EI, inSpace ? 2 : 1, true)];
   const body = bodyOf({
     owner: 'rod',
     mesh,
@@ -193,7 +194,7 @@ export function rod(spec: RodSpec): Rod {
     degrees,
     points,
     elements: params => [group(params)],
-    density: fieldOf(options.density, 'rod: density', counts, ranges.positive),
+    density,
     inertia,
     mass: 'lumped',
     isMassConstant: given.every(value => plainNumbers(value) !== undefined),
@@ -281,12 +282,17 @@ function turning(inSpace: boolean): NodeRotation {
       components: 1,
       held: (_, axes) => (axes.includes(2) ? [0] : []),
       turned: (_, axis) => [axis === 2 ? 1 : 0],
+      prescribed: vectors => tf.slice(vectors, [0, 2], [-1, 1]),
     };
   return {
     components: 4,
     // A rotation about one axis has no other components; w is free until all are held.
     held: (_, axes) => [...axes.map(axis => axis + 1), ...(new Set(axes).size === 3 ? [0] : [])],
     turned: (_, axis) => [0, 1, 2, 3].map(k => (k === axis + 1 ? 0.5 : 0)),
+    prescribed: vectors => {
+      const none = constantTensor([1, 0, 0, 0], [1, 4]);
+      return tf.sub(quaternions.retract(tf.tile(none, [vectors.shape[0], 1]), vectors), none);
+    },
   };
 }
 

@@ -230,7 +230,7 @@ function afterLoadSteps(
 ): Initial {
   const prepared = requireRead(
     prepare(
-      system,
+      withMass(system),
       {...guess, t: 0},
       {
         ...options,

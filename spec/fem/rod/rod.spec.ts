@@ -123,6 +123,47 @@ describe('a rod', function () {
     expect(stored({...held, restCurvature: 0})).to.be.closeTo(1, 2e-3);
   });
 
+  it('turns its ends as prescribed, and hinges as held', () => {
+    const n = 8;
+    const twisted = rod({
+      centreline: straight(n, 3),
+      EA: 10,
+      EI: 9,
+      GJ: 3,
+      supports: [supports.held('start'), supports.turned('end', ({t}) => tf.mul(t, [6 * Math.PI, 0, 0]))],
+    });
+    const q = loaded(twisted, 6);
+    const torque = twisted.evaluate(at => tf.slice(twisted.moment(at), [n - 1, 0], [1, 1]), {q, t: 1})[0];
+    expect(torque).to.be.closeTo(3 * 6 * Math.PI, 1e-9);
+    const bent = rod({
+      centreline: straight(n, 2),
+      EA: 10,
+      EI: 2,
+      supports: [supports.held('start'), supports.turned('end', ({t}) => tf.mul(t, Math.PI / 2))],
+    });
+    const arc = loaded(bent, 2);
+    const moments = bent.evaluate(at => bent.moment(at), {q: arc, t: 1});
+    for (const M of moments) expect(M).to.be.closeTo(Math.PI, 1e-9);
+    // A hinge about y at both ends: 5 q L⁴/(384 EI), and nothing turns about z.
+    const hinged = rod({
+      centreline: straight(n, 3),
+      EA: 10,
+      EI: 2,
+      GJ: 3,
+      supports: [supports.held('start', ['x', 'y', 'z', 'rx', 'rz']), supports.held('end', ['y', 'z'])],
+      loads: [loads.bodyForce([0, 0, 1e-5])],
+    });
+    const middle = loaded(hinged, 1);
+    const [, y, z] = hinged.evaluate(hinged.probe([[0.5, 0, 0]]), {q: middle, t: 1});
+    expect(z / ((5 * 1e-5) / (384 * 2))).to.be.closeTo(1, 0.02);
+    expect(y).to.equal(0);
+    const twice = [supports.held('end'), supports.turned('end', 1)];
+    expect(() => rod({centreline: straight(2, 2), EA: 1, EI: 1, supports: twice})).to.throw(
+      OptionError,
+      /held and prescribed in its rotation/,
+    );
+  });
+
   it('has an energy that rigid motions do not change', () => {
     const body = rod({centreline: straight(3, 3), EA: 5, EI: [1, 2], GJ: 3, GA: 4, density: 1});
     const values = Float64Array.from(body.start.q, (_, i) => 0.2 * Math.sin(3 * i + 1));
