@@ -48,7 +48,7 @@ describe('the interface', function () {
     const members = values.flatMap(symbol => (isGroup(symbol) ? checker.getExportsOfModule(symbol) : [symbol]));
     expect(values.length, 'values').to.be.at.most(232);
     expect(all.size - values.length, 'types').to.be.at.most(283);
-    expect(new Set(members.map(aliased)).size, 'values, with the members of groups').to.be.at.most(325);
+    expect(new Set(members.map(aliased)).size, 'values, with the members of groups').to.be.at.most(326);
   });
 
   it('documents everything it exports', () => {
