@@ -237,6 +237,7 @@ export function bodyOf(parts: BodyParts): Body {
     constraints: [],
     notFinite: parts.notFinite,
     ...(degrees.freeMotions.length === 0 ? {} : {freeMotion: freeMotionSentence(degrees.freeMotions)}),
+    nearNullSpace: degrees.rigidModes,
     mesh,
     free,
     start: {q: new Float64Array(free.length), v: new Float64Array(free.length)},

@@ -26,6 +26,8 @@ export interface Degrees {
   readonly restricted: (nodal: tf.Tensor) => tf.Tensor;
   /** Rigid motions that nothing prevents: 'translation along x', 'rotation about z'. */
   readonly freeMotions: readonly string[];
+  /** The rigid motions of the whole body, small ones, at the free degrees, [free] each. */
+  readonly rigidModes: () => readonly Float64Array[];
 }
 
 /** How nodes turn that have more components than displacements. */
@@ -115,6 +117,8 @@ export function degreesOf(mesh: Mesh, supports: readonly Support[], turning?: No
       motion === undefined ? turning!.prescribed!(axialVectors(rotation!, at, owner)) : vectorsOf(motion, at, owner);
     return [{values, nodes}];
   });
+  const motionsAt = rigidMotionsOf(mesh, turning);
+  const names = rigidMotions(new Array<number>(d).fill(0)).map(({name}) => name);
   return {
     components: width,
     free,
@@ -128,7 +132,17 @@ export function degreesOf(mesh: Mesh, supports: readonly Support[], turning?: No
       return tf.reshape(tf.gather(all, tf.tensor1d(table, 'int32')), [total / width, width]);
     },
     restricted: nodal => tf.gather(tf.reshape(nodal, [-1]), tf.tensor1d(free, 'int32')),
-    freeMotions: freeMotions(mesh, state, turning),
+    freeMotions: freeMotions(state, width, names, motionsAt),
+    rigidModes: () => {
+      const modes = motionsAt(0).map(() => new Float64Array(free.length));
+      let at: number[][] = [];
+      free.forEach((degree, i) => {
+        const k = degree % width;
+        if (i === 0 || degree - k > free[i - 1]) at = motionsAt((degree - k) / width);
+        modes.forEach((mode, m) => (mode[i] = at[m][k]));
+      });
+      return modes;
+    },
   };
 }
 
@@ -147,31 +161,41 @@ export function rigidMotions(x: readonly number[]): {readonly name: string; read
   return [...translations, ...rotations];
 }
 
-/** Rigid motions that move no supported degree of freedom: elimination on those degrees' rows. */
-function freeMotions(mesh: Mesh, state: Int32Array, turning: NodeRotation | undefined): string[] {
+/** The components at a node of each small rigid motion, about the middle of the body and over its size. */
+function rigidMotionsOf(mesh: Mesh, turning: NodeRotation | undefined): (node: number) => number[][] {
   const d = mesh.dimension;
   const count = mesh.points.length / d;
-  const width = state.length / count;
   const middle = Array.from({length: d}, (_, k) => {
     let sum = 0;
     for (let node = 0; node < count; node++) sum += mesh.points[node * d + k];
     return sum / count;
   });
   const size = mesh.points.reduce((most, x, i) => Math.max(most, Math.abs(x - middle[i % d])), 0);
-  const names = rigidMotions(new Array<number>(d).fill(0)).map(({name}) => name);
+  return node => {
+    const x = pointAt(mesh, node).map((c, axis) => (c - middle[axis]) / size);
+    return rigidMotions(x).map(({motion}, i) => {
+      if (turning === undefined) return [...motion];
+      if (i < d) return [...motion, ...new Array<number>(turning.components).fill(0)];
+      return [...motion, ...turning.turned(node, d === 2 ? 2 : i - d).map(turn => turn / size)];
+    });
+  };
+}
+
+/** Rigid motions that move no supported degree of freedom: elimination on those degrees' rows. */
+function freeMotions(
+  state: Int32Array,
+  width: number,
+  names: readonly string[],
+  motionsAt: (node: number) => number[][],
+): string[] {
   const pivots: {column: number; row: number[]}[] = [];
   for (let degree = 0; degree < state.length && pivots.length < names.length; degree++) {
     if (state[degree] === 0) continue;
-    const node = Math.floor(degree / width);
-    const k = degree % width;
-    const x = pointAt(mesh, node).map((c, axis) => (c - middle[axis]) / size);
-    const rotation = (i: number): number => (d === 2 ? 2 : i - d);
-    let row = rigidMotions(x).map(({motion}, i) =>
-      k < d ? motion[k] : i < d ? 0 : turning!.turned(node, rotation(i))[k - d],
-    );
+    let row = motionsAt(Math.floor(degree / width)).map(motion => motion[degree % width]);
+    const before = row.reduce((most, r) => Math.max(most, Math.abs(r)), 0);
     for (const {column, row: pivot} of pivots) row = row.map((r, i) => r - row[column] * pivot[i]);
     const column = row.reduce((best, r, i) => (Math.abs(r) > Math.abs(row[best]) ? i : best), 0);
-    if (Math.abs(row[column]) < 1e-9) continue;
+    if (!(Math.abs(row[column]) > 1e-9 * before)) continue;
     pivots.push({column, row: row.map(r => r / row[column])});
   }
   return names.filter((_, i) => pivots.every(({column}) => column !== i));

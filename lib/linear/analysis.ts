@@ -7,6 +7,7 @@ interface Parts<F extends Factor> extends Pick<Analysis, 'n' | 'nonzeros' | 'wor
   readonly createFactor: () => F;
   readonly pivots?: PivotMemory | undefined;
   readonly method?: CompiledMethod | undefined;
+  readonly solveWork?: number | undefined;
 }
 
 /** Its own factor is made when first used. */
@@ -14,6 +15,7 @@ export class FactorAnalysis<F extends Factor = Factor> implements Analysis {
   readonly n: number;
   readonly nonzeros: number;
   readonly work: number;
+  readonly solveWork: number | undefined;
   readonly method: CompiledMethod | undefined;
   readonly pivots: PivotMemory | undefined;
   private own: F | undefined;
@@ -22,6 +24,7 @@ export class FactorAnalysis<F extends Factor = Factor> implements Analysis {
     this.n = parts.n;
     this.nonzeros = parts.nonzeros;
     this.work = parts.work;
+    this.solveWork = parts.solveWork;
     this.method = parts.method;
     this.pivots = parts.pivots;
   }

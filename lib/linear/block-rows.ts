@@ -139,6 +139,20 @@ export class BlockOperator implements Operator, BlockRows {
   }
 }
 
+/** The largest sum of absolute values of a row, which no eigenvalue exceeds. */
+export function normOf({pattern: {count, height, width, rowPointers}, values}: BlockRows): number {
+  let largest = 0;
+  for (let row = 0; row < count; row++) {
+    for (let r = 0; r < height; r++) {
+      let sum = 0;
+      for (let q = rowPointers[row]; q < rowPointers[row + 1]; q++)
+        for (let c = 0; c < width; c++) sum += Math.abs(values[(q * height + r) * width + c]);
+      largest = Math.max(largest, sum);
+    }
+  }
+  return largest;
+}
+
 /** y ← A x. */
 export function multiplyBlocks({pattern, values}: BlockRows, x: Float64Array, y: Float64Array): void {
   const {height, width} = pattern;

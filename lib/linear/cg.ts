@@ -11,7 +11,7 @@ export function cg(options: KrylovOptions = {}): SolverOf<KrylovOptions> {
   return krylovSolver('cg', n => new ConjugateGradients(n), options);
 }
 
-class ConjugateGradients implements KrylovMethod {
+export class ConjugateGradients implements KrylovMethod {
   readonly name = 'cg';
   readonly diagonal = 'positive';
   readonly size: number;

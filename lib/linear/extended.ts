@@ -17,6 +17,7 @@ export function analyze(solver: LinearSolver, pattern: Pattern): Analysis {
     n: schurSize,
     nonzeros: whole.nonzeros,
     work: whole.work,
+    solveWork: whole.solveWork,
     createFactor: () => new ExtendedFactor(schurSize, whole.createFactor()),
     pivots: whole.pivots,
   });

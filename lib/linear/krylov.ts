@@ -407,7 +407,7 @@ function assembledSolver(
     analyze(pattern) {
       const counts = {n: pattern.n, nonzeros: pattern.columns.length, work: 2 * pattern.columns.length};
       const blocks = preconditioner.blocks(pattern);
-      const make = preconditioner.analyzeBlocks(blocks);
+      const make = preconditioner.analyzeBlocks(blocks, pattern);
       const createFactor = (): KrylovFactor => {
         const matrix = new BlockOperator(pattern, blocks);
         const assembled = new AssembledPreconditioner(matrix, make);

@@ -74,8 +74,12 @@ export function multigrid(options: MultigridOptions = {}): MatrixPreconditioner 
     name: 'multigrid',
     isSymmetric: true,
     blocks: pattern => blockPattern(pattern, chosenBlockSize(pattern, options)),
-    analyzeBlocks(blocks) {
-      const hierarchy = new Hierarchy(blocks, options);
+    analyzeBlocks(blocks, {nearNullSpace: known}) {
+      const isTold = options.coordinates !== undefined || options.nearNullSpace !== undefined;
+      const hierarchy = new Hierarchy(
+        blocks,
+        isTold || known === undefined ? options : {...options, nearNullSpace: known},
+      );
       return () => new MultigridCycle(hierarchy);
     },
   };

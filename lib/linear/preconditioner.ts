@@ -12,9 +12,10 @@ export interface MatrixPreconditioner {
   blocks(pattern: Pattern): BlockPattern;
   /**
    * All that depends on the pattern alone.
+   * @param pattern of which `blocks` are those
    * @returns what makes an independent preconditioner, which is given the values later
    */
-  analyzeBlocks(blocks: BlockPattern): () => PreconditionerFactor;
+  analyzeBlocks(blocks: BlockPattern, pattern: Pattern): () => PreconditionerFactor;
 }
 
 /** z ≈ A⁻¹ r for the matrix last given. */

@@ -8,7 +8,7 @@ import {StiffgradError} from '../errors.js';
 import {EPSILON, type Pattern} from './solver.js';
 
 /** Refinement ends here: a backward error of some ε, as after a solve with pivoting. */
-const REFINED = 8 * EPSILON;
+export const REFINED = 8 * EPSILON;
 
 /**
  * A right-hand side that stands for all must end here when pivots are small: far enough below what a solve may be left

@@ -31,6 +31,8 @@ export interface Pattern {
   readonly deferredPivots?: Int32Array | undefined;
   /** The first unknowns, which are asked for; the others are intermediate values (extended.ts). Default: all. */
   readonly schurSize?: number;
+  /** Vectors of n numbers that a symmetric matrix takes to next to nothing: the rigid-body modes of an elastic body. */
+  readonly nearNullSpace?: readonly Float64Array[];
 }
 
 /** How linear systems are solved: a method by its name and its analysis of a pattern. */
@@ -56,6 +58,8 @@ export interface Analysis {
   readonly nonzeros: number;
   /** Floating-point operations of one factorization, counted (not timed). */
   readonly work: number;
+  /** Operations of one solve, where these are not a multiplication and an addition for each of `nonzeros`. */
+  readonly solveWork?: number | undefined;
   /** Present if its factors are those of a compiled method, as far as a matrix allows. */
   readonly method?: CompiledMethod | undefined;
   /**

@@ -10,15 +10,33 @@ export interface JacobianProgram extends Omit<Jacobian, 'pattern'> {
 /**
  * ∂R/∂z, or Newton's matrix where R is a model of the residual.
  * @param options.weak see `Pattern.deferredPivots`
+ * @param options.nearNullSpace see `Pattern.nearNullSpace`; left out where its vectors have another size
  * @param options.once it runs once a run
  */
 export function jacobianProgram(
   residual: Node,
   z: Node,
-  {weak, once}: {readonly weak?: Int32Array | undefined; readonly once?: boolean | undefined} = {},
+  {
+    weak,
+    once,
+    nearNullSpace,
+  }: {
+    readonly weak?: Int32Array | undefined;
+    readonly once?: boolean | undefined;
+    readonly nearNullSpace?: readonly Float64Array[] | undefined;
+  } = {},
 ): JacobianProgram {
   const {pattern, ...program} = jacobian(residual, z, once);
   const {rows: n, pointers: rowPointers, indices: columns} = pattern;
   const found = {n, rowPointers, columns, symmetric: false, dense: columns.length === n * n};
-  return {...program, pattern: weak === undefined ? found : {...found, deferredPivots: weak}};
+  // Other unknowns (multipliers, several stages) have more numbers than the vectors.
+  const isNearNullSpace = nearNullSpace?.every(({length}) => length === n) === true;
+  return {
+    ...program,
+    pattern: {
+      ...found,
+      ...(weak === undefined ? {} : {deferredPivots: weak}),
+      ...(isNearNullSpace ? {nearNullSpace} : {}),
+    },
+  };
 }

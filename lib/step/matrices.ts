@@ -40,6 +40,9 @@ export interface MatrixSource {
   timed<T>(work: () => T): T;
 }
 
+/** A direct solve multiplies and adds once for every number of the factor. */
+const solveWork = ({nonzeros, solveWork: told = 2 * nonzeros}: Analysis): number => told;
+
 export class StepMatrices {
   private readonly analyses: Readonly<Record<Matrix, Map<string, Analysis>>> = {
     jacobian: new Map(),
@@ -91,7 +94,11 @@ export class StepMatrices {
 
   private programOf(residual: Node): JacobianProgram {
     const {inputs, isInitialStep} = this.step;
-    return jacobianProgram(residual, inputs.z, {weak: this.weakRows(residual), once: isInitialStep});
+    return jacobianProgram(residual, inputs.z, {
+      weak: this.weakRows(residual),
+      once: isInitialStep,
+      nearNullSpace: this.step.nearNullSpace?.(),
+    });
   }
 
   /**
@@ -187,8 +194,7 @@ export class StepMatrices {
     } = this;
     if (residual === undefined || jacobian === undefined) return false;
     this.jacobianWork ??= {jacobian: countWork([jacobian.values]), residual: countWork([residual])};
-    // A solve multiplies and adds once for every number of the factor.
-    const iteration = this.jacobianWork.residual + 2 * this.analysis(solver, solverKey(solver), 'jacobian').nonzeros;
+    const iteration = this.jacobianWork.residual + solveWork(this.analysis(solver, solverKey(solver), 'jacobian'));
     return this.jacobianWork.jacobian >= expensiveJacobianRatio * iteration;
   }
 
@@ -197,8 +203,8 @@ export class StepMatrices {
     const program = this[which];
     const residual = which === 'block' ? this.sequential?.first : this.step.functions.residual;
     if (program === undefined || residual === undefined) return 0;
-    const {work, nonzeros} = this.analysis(solver, solverKey(solver), which);
-    return (countWork([program.values]) + work) / (countWork([residual]) + 2 * nonzeros);
+    const analysis = this.analysis(solver, solverKey(solver), which);
+    return (countWork([program.values]) + analysis.work) / (countWork([residual]) + solveWork(analysis));
   }
 
   /** The analysis last used: what the statistics show. */

@@ -24,7 +24,7 @@ import {duringStep, timesBetween} from '../system/breaks.js';
 import type {Coefficients} from '../system/coefficients.js';
 import type {Blocks, UserBlock} from '../system/equations.js';
 import {kinematicsCheck} from '../system/general-mechanics.js';
-import {isGeneral} from '../system/mechanics.js';
+import {isGeneral, type MechanicalSystem} from '../system/mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
 import {derivativeAlong} from '../trace/differentials.js';
 import {constantTensor, trace, within} from '../trace/trace.js';
@@ -222,6 +222,13 @@ const withModes = (x: Blocks, next: Blocks): Blocks => (modeBlock in x ? {...nex
 const isShape = (blocks: readonly UserBlock[] | Shape): blocks is Shape =>
   (blocks as readonly unknown[]).every(n => typeof n === 'number');
 
+/** What a mechanical system tells of itself beside its equations. */
+const knownOf = ({notFinite, freeMotion, nearNullSpace}: MechanicalSystem): Partial<TracedStep> => ({
+  notFinite,
+  freeMotion,
+  nearNullSpace,
+});
+
 /** A formulation's own functions over the inputs x, z, t, h, as nodes. */
 function traceFormulation(
   context: TraceContext,
@@ -306,7 +313,7 @@ function traceFormulation(
     unlocatedJumps: context.switches?.unlocated,
     positionLevelOnly: context.formulation.positionLevelOnly,
     energyDrifts: context.formulation.energyDrifts,
-    ...(context.system.kind === 'mechanics' ? {notFinite: context.system.notFinite, freeMotion: context.system.freeMotion} : {}),
+    ...(context.system.kind === 'mechanics' ? knownOf(context.system) : {}),
     stepDivision: context.formulation.stepDivision,
     state,
     unknown,

@@ -90,6 +90,8 @@ export interface TracedStep extends TimeDirection {
   readonly notFinite?: string;
   /** See `MechanicalSystem.freeMotion`. */
   readonly freeMotion?: string;
+  /** See `MechanicalSystem.nearNullSpace`. */
+  readonly nearNullSpace?: () => readonly Float64Array[];
   /** See `Scheme.dissipative`. */
   readonly dissipative?: boolean;
   /** See `Guess.linearized`. */

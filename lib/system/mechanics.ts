@@ -70,6 +70,11 @@ export interface MechanicalSystem<P = Params, Z extends string = never> {
   readonly notFinite?: string;
   /** A sentence for errors of states of rest whose matrix is singular: which motions no force resists, and a remedy. */
   readonly freeMotion?: string;
+  /**
+   * Vectors of the size of v of motions that hardly any force resists, such as the rigid motions of an elastic body:
+   * what multigrid has to know of large systems.
+   */
+  readonly nearNullSpace?: () => readonly Float64Array[];
 }
 
 /**

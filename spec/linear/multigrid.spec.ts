@@ -9,6 +9,8 @@ import {
   type MultigridOptions,
   sparseLdlt,
 } from '../../lib/linear/index.js';
+import {analyzeMultigrid} from '../../lib/linear/multigrid-factor.js';
+import {nearNullSpace} from '../../lib/linear/near-null-space.js';
 import {fromRows, grid, multiply, random, randomMatrix, vector} from './matrices.js';
 import {elasticity, type MeshMatrix, poisson} from './meshes.js';
 
@@ -29,6 +31,9 @@ function iterations(matrix: MeshMatrix, solver: LinearSolver, transposed = false
 
 const solver = (options: MultigridOptions = {}): LinearSolver =>
   cg({tolerance: TOLERANCE, preconditioner: multigrid(options)});
+
+const rigidBodyModes = (coordinates: Float64Array): readonly Float64Array[] =>
+  nearNullSpace({coordinates}, coordinates.length, 3);
 
 function failure(action: () => unknown): StiffgradError {
   try {
@@ -95,6 +100,34 @@ describe('linear: preconditioners of assembled matrices', () => {
     sparseLdlt().analyze(pattern).factor(values).solve(b, direct, 2);
     const size = Math.hypot(...direct);
     expect(Math.hypot(...direct.map((value, i) => value - x[i])) / size).to.be.below(1e-10);
+  });
+
+  it('takes the near null space that a pattern knows', () => {
+    const {pattern, values, coordinates} = elasticity([12, 6, 6]);
+    const nearNullSpace = rigidBodyModes(coordinates);
+    const told = iterations({pattern, values, coordinates}, solver({coordinates}));
+    const known = iterations({pattern: {...pattern, nearNullSpace}, values, coordinates}, solver());
+    expect(known).to.equal(told);
+  });
+
+  it('in the place of a direct factor it is as exact, and gives back what it cannot solve', () => {
+    const {pattern, values, coordinates} = elasticity([16, 8, 8]);
+    const {n} = pattern;
+    const known = {...pattern, nearNullSpace: rigidBodyModes(coordinates)};
+    const factor = analyzeMultigrid(known, 100).factor(values);
+    const b = vector(n, random(1));
+    const [x, y, direct] = [0, 1, 2].map(() => new Float64Array(n));
+    factor.solve(b, x);
+    expect(factor.linearIterations).to.be.within(15, 25);
+    factor.solveTransposed(b, y);
+    expect([...y]).to.deep.equal([...x]);
+    const size = Math.hypot(...values.subarray(0, pattern.rowPointers[1])) * Math.hypot(...x) + Math.hypot(...b);
+    const product = multiply({pattern, values}, x);
+    expect(Math.hypot(...b.map((value, i) => value - product[i])) / size).to.be.below(8 * Number.EPSILON);
+    sparseLdlt().analyze(pattern).factor(values).solve(b, direct);
+    expect(Math.hypot(...direct.map((value, i) => value - x[i])) / Math.hypot(...direct)).to.be.below(1e-12);
+    expect(failure(() => analyzeMultigrid(known, 3).factor(values).solve(b, x)).code).to.equal('inaccurate-solve');
+    expect(factor.tryRefactor(values.map(value => -value))).to.equal(false);
   });
 
   it('block Jacobi and incomplete Cholesky take fewer iterations than the diagonal', () => {
