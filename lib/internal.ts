@@ -1,5 +1,5 @@
 /** What other folders of the project use of lib/ and users do not: no part of the public interface. */
-export {compilePrograms} from './engine/compile-programs.js';
+export {compileCapturing, compilePrograms} from './engine/compile-programs.js';
 export type {Executable} from './engine/engine.js';
 export type {TimedMember} from './simulate/batch-kinds.js';
 export {displayRunsWith} from './simulate/display.js';

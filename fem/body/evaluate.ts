@@ -1,7 +1,7 @@
 /** Functions of a body's state, evaluated in double precision. */
 import * as tf from '@tensorflow/tfjs';
 import type {Numeric, NumericParams, Params} from '../../lib/index.js';
-import {compilePrograms, readNumeric} from '../../lib/internal.js';
+import {compileCapturing, readNumeric} from '../../lib/internal.js';
 
 /** A state in numbers: free degrees of freedom, their rates and the time (default 0), and parameters. */
 export interface NumericState {
@@ -47,16 +47,15 @@ export function evaluator(f: StateFunction, {q, v, params = {}}: NumericState): 
     {name: 't', ...readNumeric(state.t ?? 0, 'evaluate: t')},
     ...leavesOf(state.params ?? {}).map(({name, value}) => ({name, ...readNumeric(value, `evaluate: ${name}`)})),
   ];
-  const executable = compilePrograms(
-    {
-      value: (at: {readonly [name: string]: tf.Tensor}) => ({
-        value: f({q: at.q, v: at.v ?? tf.zerosLike(at.q), t: at.t, params: treeOf(params, at)}),
-      }),
-    },
+  const {executable, captured} = compileCapturing(
+    (at: {readonly [name: string]: tf.Tensor}) => ({
+      value: f({q: at.q, v: at.v ?? tf.zerosLike(at.q), t: at.t, params: treeOf(params, at)}),
+    }),
     Object.fromEntries(read({q, v, params}).map(({name, shape}) => [name, shape])),
   );
   return state => {
     for (const {name, values} of read(state)) executable.optionalBuffer(name)?.set(values);
+    for (const {name, tensor} of captured) executable.optionalBuffer(name)?.set(readNumeric(tensor, 'evaluate').values);
     executable.run('value');
     return executable.buffer('value').slice();
   };

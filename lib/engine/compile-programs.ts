@@ -25,13 +25,9 @@ export function compilePrograms<Program extends string, In extends string, Out e
   shapes: {readonly [name in In]: Shape},
   engine: EngineName | Engine = 'auto',
 ): Executable<Program, In | Out> {
-  const inputs = Object.entries<Shape>(shapes).map(([name, shape]) => ({name, shape}));
   const graphs = Object.entries(programs).map(([name, program]) => {
     requireValue(program, callable, `compilePrograms: ${name}`);
-    const {graph, captured} = trace(
-      at => within(name, () => (program as (at: unknown) => {[name: string]: tf.Tensor})(at)),
-      inputs,
-    );
+    const {graph, captured} = tracedProgram(name, program as TensorProgram<In, Out>, shapes);
     if (captured.length > 0)
       throw new OptionError(
         'captured',
@@ -48,3 +44,31 @@ export function compilePrograms<Program extends string, In extends string, Out e
   });
   return chooseEngine(engine).compile(Object.fromEntries(graphs));
 }
+
+/**
+ * Compiles one tensor function, which may read tensors and variables from outside: they are inputs of the names in
+ * `captured`, whose values the caller writes before a run.
+ * @param shapes of the other inputs
+ * @throws TraceError; ShapeError
+ */
+export function compileCapturing<In extends string, Out extends string>(
+  program: TensorProgram<In, Out>,
+  shapes: {readonly [name in In]: Shape},
+): {
+  readonly executable: Executable<'value', In | Out>;
+  readonly captured: readonly {readonly name: string; readonly tensor: tf.Tensor}[];
+} {
+  const {graph, captured} = tracedProgram('value', program, shapes);
+  const value = namedGraph(Object.fromEntries(graph.outputs.map(output => [output.name, output.node])));
+  return {executable: chooseEngine('auto').compile({value}), captured};
+}
+
+const tracedProgram = <In extends string, Out extends string>(
+  name: string,
+  program: TensorProgram<In, Out>,
+  shapes: {readonly [name in In]: Shape},
+): ReturnType<typeof trace> =>
+  trace(
+    at => within(name, () => (program as (at: unknown) => {[name: string]: tf.Tensor})(at)),
+    Object.entries<Shape>(shapes).map(([input, shape]) => ({name: input, shape})),
+  );

@@ -130,4 +130,20 @@ describe('a body', function () {
     const q = equilibrium(body, {q: body.start.q}).values('q');
     expect(body.evaluate(body.probe([[1, 0]]), {q})[1]).to.be.closeTo(-0.5, 1e-9);
   });
+
+  it('values of a body follow the variables of its material', () => {
+    const weight = tf.variable(tf.scalar(2));
+    const body = solid({
+      mesh: box([1, 1], [1, 1]),
+      material: materials.neuralMaterial({energy: ({J}) => tf.mul(weight, tf.square(tf.sub(J, 1)))}),
+      density: 1,
+      supports: [supports.held('left')],
+    });
+    // J = 1.5 everywhere.
+    const energy = (): number => body.evaluate(body.energy, {q: [0.5, 0, 0.5, 0]})[0];
+    expect(energy()).to.be.closeTo(2 * 0.25, 1e-14);
+    weight.assign(tf.scalar(3));
+    expect(energy()).to.be.closeTo(3 * 0.25, 1e-14);
+    weight.dispose();
+  });
 });
