@@ -13,10 +13,13 @@ import {isOp, topological} from './node.js';
 import type {Limits, SparseJacobian, Term} from './sparse-jacobian.js';
 import {sparseJacobian, sparseTerms} from './sparse-jacobian.js';
 
-/** Entries to add to a matrix: row, column, and index in `values`; entries with a negative row are skipped. */
+/**
+ * Entries to add to a matrix: value i · width + k goes to row rows[i] and column columns[k][i], for k below the width;
+ * those with a negative row or column are skipped.
+ */
 interface Block {
   readonly rows: Int32Array;
-  readonly columns: Int32Array;
+  readonly columns: readonly Int32Array[];
   readonly values: Node;
 }
 
@@ -61,7 +64,7 @@ function lastScatters(tangent: Node, direction: Node): Node<'scatter'>[] {
 function blockOf({pattern: {rows: count, pointers, indices}, values}: SparseJacobian): Block {
   const rows = new Int32Array(indices.length);
   for (let row = 0; row < count; row++) rows.fill(row, pointers[row], pointers[row + 1]);
-  return {rows, columns: indices, values};
+  return {rows, columns: [indices], values};
 }
 
 /** The row of the tangent that each sum goes to, or −1, and what it is multiplied by there, if by anything. */
@@ -89,80 +92,82 @@ function rowsOf(node: Node<'scatter'>, tangent: Node): Rows | undefined {
 /** The blocks of all elements, one after another, so that sums do not depend on how many are computed at once. */
 function contributions(node: Node<'scatter'>, {ofSum, scale}: Rows, elements: readonly Term[]): Block {
   const sums = node.attributes.table.map(to => (to < 0 ? -1 : ofSum[to]));
-  const [size, width] = [sums.length, elements.length];
+  const size = sums.length;
   const factor = scale === undefined || uniformValue(scale) === 1 ? undefined : gather(scale, sums, [size]);
-  const rows = new Int32Array(size * width);
-  const columns = new Int32Array(size * width);
-  elements.forEach(({table}, k) => {
-    for (let i = 0; i < size; i++) {
-      rows[i * width + k] = table[i] < 0 ? -1 : sums[i];
-      columns[i * width + k] = table[i];
-    }
-  });
   const values = elements.map(({coefficient}) => {
     const flat = reshape(coefficient, [size]);
     return reshape(factor === undefined ? flat : mul(factor, flat), [size, 1]);
   });
-  return {rows, columns, values: concat(values, 1)};
+  return {rows: sums, columns: elements.map(({table}) => table), values: concat(values, 1)};
 }
 
 /** The pattern of the sum of all blocks, and its values. */
 function gatherUp(blocks: readonly Block[], rows: number, columns: number): Omit<SparseJacobian, 'terms'> {
   const {starts, order} = byRow(blocks, rows);
   const pointers = new Int32Array(rows + 1);
-  const indices = new Int32Array(order.entry.length);
+  let indices = new Int32Array(starts[rows]);
   let filled = 0;
-  const place = blocks.map(block => new Int32Array(block.rows.length).fill(-1));
+  const begins = [0];
+  for (const {values} of blocks) begins.push(begins[begins.length - 1] + values.size);
+  const place = new Int32Array(begins[blocks.length]).fill(-1);
   const where = new Int32Array(columns);
   for (let row = 0; row < rows; row++) {
     const begin = filled;
-    for (let k = starts[row]; k < starts[row + 1]; k++) {
-      const column = blocks[order.block[k]].columns[order.entry[k]];
-      if (where[column] === row + 1) continue;
-      where[column] = row + 1;
-      indices[filled++] = column;
+    for (let n = starts[row]; n < starts[row + 1]; n++) {
+      const {columns: tables} = blocks[order.block[n]];
+      if (filled + tables.length > indices.length) indices = grown(indices, tables.length);
+      for (const table of tables) {
+        const column = table[order.place[n]];
+        if (column < 0 || where[column] === row + 1) continue;
+        where[column] = row + 1;
+        indices[filled++] = column;
+      }
     }
     indices.subarray(begin, filled).sort();
     // From here on `where` tells the place, below zero so that it is no row's mark.
     for (let i = begin; i < filled; i++) where[indices[i]] = -i - 1;
-    for (let k = starts[row]; k < starts[row + 1]; k++) {
-      const [block, entry] = [order.block[k], order.entry[k]];
-      place[block][entry] = -where[blocks[block].columns[entry]] - 1;
+    for (let n = starts[row]; n < starts[row + 1]; n++) {
+      const {columns: tables} = blocks[order.block[n]];
+      const i = order.place[n];
+      const at = begins[order.block[n]] + i * tables.length;
+      for (let k = 0; k < tables.length; k++) if (tables[k][i] >= 0) place[at + k] = -where[tables[k][i]] - 1;
     }
     pointers[row + 1] = filled;
   }
-  const all = new Int32Array(place.reduce((sum, table) => sum + table.length, 0));
-  place.reduce((at, table) => {
-    all.set(table, at);
-    return at + table.length;
-  }, 0);
   const values = scatter(
     concat(
       blocks.map(({values}) => reshape(values, [values.size])),
       0,
     ),
-    all,
+    place,
     [filled],
   );
   return {pattern: {rows, columns, pointers, indices: indices.slice(0, filled)}, values};
 }
 
-/** All entries, row after row: those of row i are starts[i] … starts[i + 1] − 1 of the order. */
+/** A longer copy, with room for so many more. */
+function grown(numbers: Int32Array, more: number): Int32Array<ArrayBuffer> {
+  const longer = new Int32Array(2 * numbers.length + more);
+  longer.set(numbers);
+  return longer;
+}
+
+/** What blocks have of each row: that of row r is starts[r] … starts[r + 1] − 1 of the order. */
 function byRow(
   blocks: readonly Block[],
   rows: number,
-): {starts: Int32Array; order: {block: Int32Array; entry: Int32Array}} {
+): {starts: Int32Array; order: {block: Int32Array; place: Int32Array}} {
   const starts = new Int32Array(rows + 1);
   for (const {rows: of} of blocks) for (let i = 0; i < of.length; i++) if (of[i] >= 0) starts[of[i] + 1]++;
   for (let row = 0; row < rows; row++) starts[row + 1] += starts[row];
   const next = starts.slice();
-  const order = {block: new Int32Array(starts[rows]), entry: new Int32Array(starts[rows])};
+  const order = {block: new Int32Array(starts[rows]), place: new Int32Array(starts[rows])};
   blocks.forEach((block, b) => {
-    for (let entry = 0; entry < block.rows.length; entry++) {
-      const row = block.rows[entry];
+    for (let i = 0; i < block.rows.length; i++) {
+      const row = block.rows[i];
       if (row < 0) continue;
       order.block[next[row]] = b;
-      order.entry[next[row]++] = entry;
+      order.place[next[row]++] = i;
     }
   });
   return {starts, order};

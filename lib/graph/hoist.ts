@@ -76,9 +76,32 @@ const largeArray = 2 ** 17;
 /** Operations in the time of reading a number from memory, at 8 GB/s and some 8 · 10⁹ operations a second. */
 const readingCost = 8;
 
+/** Numbers to store in place of a value, and the work of making one of its own from these. */
+interface Making {
+  readonly from: ReadonlySet<Node>;
+  readonly work: number;
+}
+
+/** Through functions of single numbers and views, which read no more of their operands than they return. */
+function makingOf(node: Node): Making {
+  let work = workOf(node) / node.size;
+  const from = new Set<Node>();
+  for (const operand of node.operands) {
+    const below = computedBelow(operand);
+    if (below === undefined) continue;
+    const inner = isOp(below, 'binary') || isOp(below, 'unary') || isOp(below, 'slice') ? makingOf(below) : undefined;
+    if (inner === undefined || inner.work > readingCost) from.add(below);
+    else {
+      work += inner.work;
+      for (const one of inner.from) from.add(one);
+    }
+  }
+  return {from, work};
+}
+
 /** Whether a large array is made of fewer numbers with less work than reading it takes. */
 function isExpansion(node: Node): boolean {
-  if (node.size < largeArray || workOf(node) > readingCost * node.size) return false;
-  const operands = new Set(node.operands.flatMap(operand => computedBelow(operand) ?? []));
-  return [...operands].reduce((sum, {size}) => sum + size, 0) <= node.size / 2;
+  if (node.size < largeArray) return false;
+  const {from, work} = makingOf(node);
+  return work <= readingCost && [...from].reduce((sum, {size}) => sum + size, 0) <= node.size / 2;
 }

@@ -40,7 +40,10 @@ function evaluate(node: Node): Float64Array {
 
 function tableOf(positions: Node, range: number): Int32Array | undefined {
   const known = knownValues(positions);
-  return known === undefined ? undefined : Int32Array.from(known, at => (at >= 0 && at < range ? at : -1));
+  if (known === undefined) return undefined;
+  const table = new Int32Array(known.length);
+  for (let i = 0; i < table.length; i++) table[i] = known[i] >= 0 && known[i] < range ? known[i] : -1;
+  return table;
 }
 
 /** x at flat positions, in the given shape; outside the array 0. */

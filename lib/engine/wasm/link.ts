@@ -46,9 +46,11 @@ export interface ModuleLayout {
   readonly exports: ReadonlyMap<string, string>;
   readonly calls: readonly (FunctionName | BinaryName)[];
   readonly hostKernels: readonly HostKernel[];
-  /** Constants and tables, by address. They are copied when an instance is made and stay out of the module, so
-   * that a long constant costs no time to generate, and a module's text shows its code alone. */
-  readonly data: readonly {readonly address: number; readonly values: Float64Array | Float32Array | Int32Array}[];
+  /** Constants, by address. They are copied when an instance is made and stay out of the module, so that a long
+   * constant costs no time to generate, and a module's text shows its code alone. */
+  readonly data: readonly {readonly address: number; readonly values: Float64Array | Float32Array}[];
+  /** Tables of positions, for numbers of so many bytes: memory holds byte offsets; what is negative becomes −1. */
+  readonly tables: readonly {readonly address: number; readonly table: Int32Array; readonly bytes: 4 | 8}[];
   /** Products on several threads: where there are any, the memory is shared. */
   readonly products: readonly ThreadedProduct[];
 }
@@ -80,7 +82,8 @@ class Linker implements ModuleSurroundings {
   private readonly buffers = new Map<string, {address: number; size: number}>();
   /** By format, and by the bytes of a number. */
   private readonly constants = {double: new Map<Float64Array, number>(), single: new Map<Float64Array, number>()};
-  private readonly tables = {8: new Map<Int32Array, number>(), 4: new Map<Int32Array, number>()};
+  private readonly tableAddresses = {8: new Map<Int32Array, number>(), 4: new Map<Int32Array, number>()};
+  private readonly tables: {address: number; table: Int32Array; bytes: 4 | 8}[] = [];
   private readonly pairs = new Map<bigint, number>();
   /** Index of the imported function for those computed by the host. */
   private readonly imported = new Map<FunctionName | BinaryName, number>();
@@ -92,7 +95,7 @@ class Linker implements ModuleSurroundings {
   private readonly vectorFunctions = {double: new Set<VectorFunction>(), single: new Set<VectorFunction>()};
   private readonly hostImports = new Map<KernelStep, {index: number; slot: number}>();
   private readonly hostKernels: HostKernel[] = [];
-  private readonly data: {address: number; values: Float64Array | Float32Array | Int32Array}[] = [];
+  private readonly data: {address: number; values: Float64Array | Float32Array}[] = [];
   private readonly shared: number;
   private end: number;
   /** Index of each function on whole blocks, by name. */
@@ -160,6 +163,7 @@ class Linker implements ModuleSurroundings {
         calls,
         hostKernels: this.hostKernels,
         data: this.data,
+        tables: this.tables,
         products: [...this.threaded.values()].map(({product}) => product),
       },
     };
@@ -318,15 +322,12 @@ class Linker implements ModuleSurroundings {
     return address;
   }
 
-  /** Tables hold byte offsets; what was negative stays so. */
   tableAddress(table: Int32Array, bytes: 4 | 8): number {
-    const known = this.tables[bytes];
+    const known = this.tableAddresses[bytes];
     let address = known.get(table);
     if (address === undefined) {
-      const offsets = new Int32Array(table.length);
-      for (let i = 0; i < table.length; i++) offsets[i] = table[i] < 0 ? -1 : bytes * table[i];
-      known.set(table, (address = this.reserve(offsets.byteLength)));
-      this.data.push({address, values: offsets});
+      known.set(table, (address = this.reserve(table.byteLength)));
+      this.tables.push({address, table, bytes});
     }
     return address;
   }

@@ -283,8 +283,11 @@ function functionsOf({module, layout, beginnings}: Compiled, memory: WebAssembly
   threads?.bind(instance.exports);
   for (const {address, values} of layout.data) {
     if (values instanceof Float64Array) new Float64Array(memory.buffer, address, values.length).set(values);
-    else if (values instanceof Float32Array) new Float32Array(memory.buffer, address, values.length).set(values);
-    else new Int32Array(memory.buffer, address, values.length).set(values);
+    else new Float32Array(memory.buffer, address, values.length).set(values);
+  }
+  for (const {address, table, bytes} of layout.tables) {
+    const offsets = new Int32Array(memory.buffer, address, table.length);
+    for (let i = 0; i < table.length; i++) offsets[i] = table[i] < 0 ? -1 : bytes * table[i];
   }
   const functions = new Map<string, () => void>();
   for (const [program, name] of layout.exports) {

@@ -1,6 +1,7 @@
 /** Products of matrices, batched: [b, m, k]·[b, k, n]. */
-import {addAll, broadcastTo, matMul, reshape} from '../build.js';
+import {addAll, broadcastTo, constant, matMul, mul, reshape, transpose} from '../build.js';
 import type {Node} from '../node.js';
+import {isOp} from '../node.js';
 import type {Kernel, Primitive} from './primitive.js';
 import {evenRows} from './primitive.js';
 
@@ -87,6 +88,26 @@ function dots(node: Node<'matMul'>): Kernel {
   };
 }
 
+/**
+ * Constant matrices [size, 1, ...] with `k` places along the inner axis; the first size / k of them are zero but at the
+ * first place, the next ones but at the second, and so on: what they have there, [size, other axis].
+ */
+function singleRows(matrices: Node, k: number, isInnerFirst: boolean): Node | undefined {
+  const below = matrices.op === 'reshape' ? matrices.operands[0] : matrices;
+  const size = matrices.shape[0];
+  if (!isOp(below, 'constant') || k === 0 || size % k !== 0) return undefined;
+  const {values} = below.attributes;
+  const width = values.length / (size * k);
+  const rows = new Float64Array(size * width);
+  for (let s = 0, at = 0; s < size; s++)
+    for (let i = 0; i < width * k; i++, at++) {
+      const [inner, free] = isInnerFirst ? [Math.floor(i / width), i % width] : [i % k, Math.floor(i / k)];
+      if (inner === Math.floor((s * k) / size)) rows[s * width + free] = values[at];
+      else if (values[at] !== 0) return undefined;
+    }
+  return constant(rows, [size, width]);
+}
+
 export const matMulPrimitive: Primitive<'matMul'> = {
   evaluate: kernel,
   tangent(node, [da, db]) {
@@ -121,10 +142,26 @@ export const matMulPrimitive: Primitive<'matMul'> = {
         : (element, l) => matrix(element) * k * n + (transposeB ? column(element) * k + l : l * n + column(element)),
     );
   },
-  /** A plain product with one matrix folds the new axis into its rows; otherwise it joins the batch. */
+  /**
+   * A plain product with one matrix folds the new axis into its rows; one with matrices of a single row each, such as
+   * the unit vectors that a matrix is derived along, is an outer product; any other joins the batch.
+   */
   batch(node, [a, b], batched, size) {
     const {batch, m, k, n} = sizes(node);
     const {transposeA, transposeB} = node.attributes;
+    if (batch === 1 && batched[0] !== batched[1]) {
+      const [many, one] = batched[0] ? [a, b] : [b, a];
+      const [isInnerFirst, isInnerFirstOfOne] = batched[0] ? [transposeA, !transposeB] : [!transposeB, transposeA];
+      const rows = singleRows(many, k, isInnerFirst);
+      if (rows !== undefined) {
+        const width = one.size / k;
+        const each = reshape(isInnerFirstOfOne ? one : transpose(one, [0, 2, 1]), [k, 1, width]);
+        const other = broadcastTo(each, [k, size / k, width]);
+        return batched[0]
+          ? mul(reshape(rows, [size, 1, m, 1]), reshape(other, [size, 1, 1, n]))
+          : mul(reshape(other, [size, 1, m, 1]), reshape(rows, [size, 1, 1, n]));
+      }
+    }
     if (batched[0] && !batched[1] && batch === 1 && !transposeA) {
       return reshape(matMul(reshape(a, [1, size * m, k]), b, false, transposeB), [size, 1, m, n]);
     }
