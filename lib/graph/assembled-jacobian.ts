@@ -96,9 +96,29 @@ function contributions(node: Node<'scatter'>, {ofSum, scale}: Rows, elements: re
   const factor = scale === undefined || uniformValue(scale) === 1 ? undefined : gather(scale, sums, [size]);
   const values = elements.map(({coefficient}) => {
     const flat = reshape(coefficient, [size]);
-    return reshape(factor === undefined ? flat : mul(factor, flat), [size, 1]);
+    return reshape(factor === undefined ? flat : mul(factor, flat), [size, 1, 1]);
   });
-  return {rows: sums, columns: elements.map(({table}) => table), values: concat(values, 1)};
+  const columns = elements.map(({table}) => table);
+  const run = runOf(columns);
+  const runs = Array.from({length: values.length / run}, (_, j) => concat(values.slice(j * run, (j + 1) * run), 2));
+  return {rows: sums, columns, values: concat(runs, 1)};
+}
+
+/**
+ * The largest number of tables that go on by one position from each to the next, all along, as the axes of a node do:
+ * of such a run the places in the matrix follow from the first.
+ */
+function runOf(tables: readonly Int32Array[]): number {
+  const follows = (k: number): boolean => {
+    const [before, table] = [tables[k - 1], tables[k]];
+    return table.every((at, i) => (at < 0 ? before[i] < 0 : before[i] >= 0 && at === before[i] + 1));
+  };
+  const breaks = tables.flatMap((_, k) => (k > 0 && !follows(k) ? [k] : []));
+  return breaks.reduce((run, at) => greatestCommonDivisor(run, at), tables.length);
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
 /** The pattern of the sum of all blocks, and its values. */

@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {callable, object, oneOf, optional, readOptions, typed} from '../checks.js';
+import {callable, object, oneOf, optional, positiveInteger, readOptions, typed} from '../checks.js';
 import {batch} from '../graph/batch.js';
 import {
   constant,
@@ -23,13 +23,13 @@ import {
 import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import {modelled} from '../graph/newton-matrix.js';
 import type {Node, Shape} from '../graph/node.js';
-import {sizeOf} from '../graph/node.js';
+import {sameShape, sizeOf} from '../graph/node.js';
 import {replaceNodes} from '../graph/simplify.js';
 import {nodeOf, tensorOf, trace, within} from '../trace/trace.js';
 import type {ForceTerm} from './mechanics.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
-import type {Params, ParamsLike} from './params.js';
+import type {Bivariant, Params, ParamsLike} from './params.js';
 import {checked, scalar as oneNumber} from './returned.js';
 
 /**
@@ -42,17 +42,26 @@ export type ElementEnergy<P = Params> = (at: {
   readonly params: P;
 }) => tf.Tensor;
 
+/** Numbers of the elements, or a function of params that returns them as a tensor. */
+export type ElementData<P = Params> = Numeric | Bivariant<P, tf.Tensor>;
+
 /** The argument of `elements`. */
 export interface ElementsSpec<P = Params> {
-  /** The nodes (rows of q) of each element: [elements, nodes per element]. */
-  readonly nodes: readonly (readonly number[])[];
+  /**
+   * The nodes (rows of q) of each element: [elements, nodes per element]. One typed array has those of one element after
+   * those of another, of `count` elements.
+   */
+  readonly nodes: readonly (readonly number[])[] | Int32Array;
+  /** How many elements there are; asked for where `nodes` is a typed array. */
+  readonly count?: number;
   readonly energy: ElementEnergy<P>;
   /**
    * Data of the elements (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy gets those
    * of one element. A typed array has equally many numbers for each element, one element after another: the energy gets
-   * them as a list. Inside a force, tensors of the trace, such as a field from `params`, are data too.
+   * them as a list. A function of params returns a tensor, such as a field from `params`; inside a force, tensors of the
+   * trace are data too.
    */
-  readonly data?: {readonly [name: string]: Numeric};
+  readonly data?: {readonly [name: string]: ElementData<P>};
   /**
    * The Hessian of each element's energy in Newton's matrix. 'exact' (default): the Hessian itself.
    * 'projected': its negative eigenvalues are set to zero; 'absolute': their signs are changed. The matrix of an
@@ -64,9 +73,10 @@ export interface ElementsSpec<P = Params> {
 }
 
 const elementsOptions = {
-  nodes: typed<readonly (readonly number[])[]>(),
+  nodes: typed<readonly (readonly number[])[] | Int32Array>(),
+  count: optional(positiveInteger),
   energy: typed<ElementEnergy<never>>({...callable, what: 'a function of {q, data, params} for one element'}),
-  data: optional(typed<{readonly [name: string]: Numeric}>(object), {}),
+  data: optional(typed<{readonly [name: string]: ElementData<never>}>(object), {}),
   hessian: optional(oneOf('exact', 'projected', 'absolute'), 'exact'),
 };
 
@@ -78,25 +88,31 @@ const elementsOptions = {
  *   have one row per element, a node is not in q, or the energy is not a scalar
  */
 export function elements<P extends ParamsLike<P> = Params>(spec: ElementsSpec<P>): ForceTerm<P> {
-  const {nodes, data, hessian} = readOptions(spec, elementsOptions, 'elements', 'bad-elements');
+  const {nodes, count: given, data, hessian} = readOptions(spec, elementsOptions, 'elements', 'bad-elements');
   const {energy} = spec;
-  const table = nodeTable(nodes);
-  const rows = Object.entries(data).map(([name, value]) => ({name, ...dataRows(name, value, nodes.length)}));
+  const {table, count} = nodeTable(nodes, given);
+  const width = table.length / count;
+  const readers = Object.entries(data).map(([name, value]) => dataReader(name, value, count));
+  let last: {readonly shape: readonly number[]; readonly positions: Int32Array} | undefined;
   return ({q, params}) =>
     within('elements', () => {
-      const positions = positionTable(table, nodes.length, nodes[0].length, q.shape);
-      const shape = [nodes[0].length, ...q.shape.slice(1)];
+      // One table for all traces, whose programs then need not compare their own.
+      if (last === undefined || !sameShape(last.shape, q.shape))
+        last = {shape: q.shape, positions: positionTable(table, count, q.shape)};
+      const {positions} = last;
+      const rows = readers.map(read => read(params as never));
+      const shape = [width, ...q.shape.slice(1)];
       const gradient = elementGradient(energy, shape, rows, params);
-      const x = gather(nodeOf(q), positions, [nodes.length, ...shape]);
+      const x = gather(nodeOf(q), positions, [count, ...shape]);
       const data = rows.map(({given, shape: row}) =>
-        given instanceof tf.Tensor ? nodeOf(given) : constant(given, [nodes.length, ...row]),
+        given instanceof tf.Tensor ? nodeOf(given) : constant(given, [count, ...row]),
       );
       const replacements = new Map<Node, Node>([
         [gradient.x, x],
         ...gradient.data.map((node, i) => [node, data[i]] as const),
       ]);
-      const [all] = batch([gradient.node], replacements, nodes.length);
-      const [blocks] = batch([hessianOf(gradient)], replacements, nodes.length);
+      const [all] = batch([gradient.node], replacements, count);
+      const [blocks] = batch([hessianOf(gradient)], replacements, count);
       const force = neg(scatter(reshape(all, [all.size]), positions, q.shape));
       // Other inputs of the energy may depend on the state, too.
       const others = [...data, ...gradient.captured].filter(({op, dtype}) => op !== 'constant' && dtype === 'float');
@@ -104,7 +120,7 @@ export function elements<P extends ParamsLike<P> = Params>(spec: ElementsSpec<P>
       const derivedBy = (curvature: Node): Node =>
         declared(force, [x, ...others], cotangent => {
           const pulled = neg(gather(cotangent, positions, x.shape));
-          const column = reshape(pulled, [nodes.length, sizeOf(shape), 1]);
+          const column = reshape(pulled, [count, sizeOf(shape), 1]);
           return [reshape(matMul(curvature, column), x.shape), ...pulledPast(x, all, others, pulled)];
         });
       const exact = derivedBy(blocks);
@@ -121,31 +137,53 @@ function pulledPast(x: Node, value: Node, wrt: readonly Node[], cotangent: Node)
   return transposeLinear(pushforward([value], moving), seeds, [cotangent]).map((found, i) => orZeros(found, wrt[i]));
 }
 
-function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
-  const given: unknown = nodes;
-  if (!Array.isArray(given) || !given.every(list => Array.isArray(list) || ArrayBuffer.isView(list))) {
-    throw new OptionError('bad-elements', 'elements: nodes must be a list of lists: the nodes of each element.');
+function nodeTable(
+  nodes: readonly (readonly number[])[] | Int32Array,
+  given: number | undefined,
+): {table: Int32Array; count: number} {
+  const refuse = (message: string, details?: {element: number}): OptionError =>
+    new OptionError('bad-elements', `elements: ${message}`, details);
+  const whole: unknown = nodes;
+  const isList = Array.isArray(whole) && whole.every(list => Array.isArray(list) || ArrayBuffer.isView(list));
+  if (!isList && !(nodes instanceof Int32Array))
+    throw refuse('nodes must be a list of lists: the nodes of each element. Or one Int32Array, with count.');
+  if (nodes.length === 0) throw refuse('nodes is empty; give the nodes of at least one element.');
+  const count = nodes instanceof Int32Array ? (given ?? 0) : nodes.length;
+  if (given !== undefined && given !== count) throw refuse(`count is ${given}, but nodes has ${count} elements.`);
+  const width = nodes instanceof Int32Array ? nodes.length / count : nodes[0].length;
+  if (!Number.isInteger(width))
+    throw refuse(`nodes has ${nodes.length} numbers: count must be the number of elements, which divides it.`);
+  const table = new Int32Array(count * width);
+  for (let e = 0; e < count; e++) {
+    const own: ArrayLike<number> & Iterable<number> =
+      nodes instanceof Int32Array ? nodes.subarray(e * width, (e + 1) * width) : nodes[e];
+    if (own.length !== width || width === 0 || !isNodeList(own))
+      throw refuse(
+        `element ${e} has nodes [${[...own].join(', ')}]; every element has ${width} whole numbers, none negative.`,
+        {element: e},
+      );
+    table.set(own, e * width);
   }
-  if (nodes.length === 0)
-    throw new OptionError('bad-elements', 'elements: nodes is empty; give the nodes of at least one element.');
-  const width = nodes[0].length;
-  const bad = nodes.findIndex(
-    list => list.length !== width || list.length === 0 || list.some(node => !Number.isInteger(node) || node < 0),
-  );
-  if (bad >= 0)
-    throw new OptionError(
-      'bad-elements',
-      `elements: element ${bad} has nodes [${nodes[bad].join(', ')}]; every element has ${width} whole numbers, `
-        + 'none negative.',
-      {element: bad},
-    );
-  return Int32Array.from(nodes.flatMap(list => Array.from(list)));
+  return {table, count};
+}
+
+function isNodeList(list: ArrayLike<number>): boolean {
+  for (let i = 0; i < list.length; i++) if (!Number.isInteger(list[i]) || list[i] < 0) return false;
+  return true;
 }
 
 interface DataRows {
+  readonly name: string;
   readonly given: Float64Array | tf.Tensor;
   /** Shape of one element's data. */
   readonly shape: Shape;
+}
+
+/** Reads what is a number once, and what depends on params whenever it is asked for. */
+function dataReader(name: string, value: ElementData<never>, count: number): (params: never) => DataRows {
+  if (typeof value === 'function') return params => dataRows(name, value(params), count);
+  const read = dataRows(name, value, count);
+  return () => read;
 }
 
 function dataRows(name: string, value: Numeric, count: number): DataRows {
@@ -158,7 +196,7 @@ function dataRows(name: string, value: Numeric, count: number): DataRows {
       `elements: data.${name} has shape [${shape.join(', ')}]; its first axis must count the ${count} elements.`,
       {name},
     );
-  return {given, shape: shape.slice(1)};
+  return {name, given, shape: shape.slice(1)};
 }
 
 /** A typed array has the numbers of one element after those of another. */
@@ -169,9 +207,10 @@ function readRows(name: string, value: Numeric, count: number): {given: Float64A
 }
 
 /** Flat positions in q of every element's coordinates, [elements, nodes, ...]. */
-function positionTable(table: Int32Array, count: number, width: number, shape: readonly number[]): Int32Array {
+function positionTable(table: Int32Array, count: number, shape: readonly number[]): Int32Array {
   const inner = sizeOf(shape.slice(1));
-  const positions = new Int32Array(count * width * inner);
+  const width = table.length / count;
+  const positions = new Int32Array(table.length * inner);
   table.forEach((node, at) => {
     if (shape.length === 0 || node >= shape[0]) {
       throw new ShapeError(
@@ -198,7 +237,7 @@ interface ElementGradient {
 function elementGradient<P>(
   energy: ElementEnergy<P>,
   shape: Shape,
-  rows: readonly ({readonly name: string} & DataRows)[],
+  rows: readonly DataRows[],
   params: P,
 ): ElementGradient {
   const {graph, captured} = trace(

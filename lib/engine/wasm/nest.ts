@@ -8,6 +8,7 @@ import {full} from '../../graph/build.js';
 import type {Node} from '../../graph/node.js';
 import {isOp, stridesOf} from '../../graph/node.js';
 import {rowLength, shortestRow} from '../../graph/primitives/summation.js';
+import type {TableView} from './view.js';
 import {bare, concatRows, mergeAxes, placeStrides, tableView} from './view.js';
 
 /** How a point's value enters the result. */
@@ -154,18 +155,36 @@ function reductionNest(node: Node, combine: Combine, reduced: readonly number[])
 /** One nest, or one for each part of what is put together to be scattered: the parts are added in their order. */
 function scatterNests(node: Node<'scatter'>): Nest[] {
   const [source] = node.operands;
-  const {table} = node.attributes;
   const whole = bare(source);
-  if (!isOp(whole, 'concat') || concatRows(whole).outer > 1) return [scatterNest(node, source, table, true)];
+  if (!isOp(whole, 'concat') || concatRows(whole).outer > 1) return [scatterNest(node, source, 0, true)];
   const {begins} = concatRows(whole);
-  return whole.operands.map((operand, k) => {
-    const part = bare(operand);
-    return scatterNest(node, part, table.subarray(begins[k], begins[k] + part.size), k === 0);
-  });
+  return whole.operands.map((operand, k) => scatterNest(node, bare(operand), begins[k], k === 0));
 }
 
-function scatterNest(node: Node<'scatter'>, source: Node, table: Int32Array, clear: boolean): Nest {
-  const view = tableView(table, source.shape);
+/** The most axes that the numbers of a value, in their order, are known by: what is made flat may have had more. */
+function axesOf(value: Node): readonly number[] {
+  const {op, operands} = value;
+  const below = op === 'binary' ? operands.find(operand => operand.op !== 'broadcast') : operands[0];
+  const inner = below !== undefined && ['reshape', 'unary', 'binary'].includes(op) ? axesOf(below) : [];
+  return inner.length > value.shape.length ? inner : value.shape;
+}
+
+/** Views of the parts of a table, by where each begins and its axes: several programs read the same long tables. */
+const tableViews = new WeakMap<Int32Array, Map<string, TableView>>();
+
+function viewOf(table: Int32Array, begin: number, source: Node): TableView {
+  const axes = axesOf(source);
+  let known = tableViews.get(table);
+  if (known === undefined) tableViews.set(table, (known = new Map<string, TableView>()));
+  const key = [begin, ...axes].join();
+  let view = known.get(key);
+  if (view === undefined) known.set(key, (view = tableView(table.subarray(begin, begin + source.size), axes)));
+  return view;
+}
+
+/** @param begin of the entries of this source in the table */
+function scatterNest(node: Node<'scatter'>, source: Node, begin: number, clear: boolean): Nest {
+  const view = viewOf(node.attributes.table, begin, source);
   const steps = {sourceSteps: stridesOf(view.shape), resultSteps: view.strides, resultOffset: view.offset};
   const looked = {tableSteps: view.tableStrides, table: view.table};
   return nestOver(view.shape, {node, source, combine: 'scatter', clear, ...steps, ...looked}, false);
