@@ -11,6 +11,7 @@ export type {MemberTimes} from './simulate/timed.js';
 export {locatedSwitches} from './simulate/prepare.js';
 export type {SeriesName} from './simulate/trajectory.js';
 export type {Compliance} from './system/constraint-kinds.js';
+export {ElementNodes} from './system/elements.js';
 export {InputReads} from './system/inputs.js';
 export {massAction} from './system/mass.js';
 export {type NestedNumbers, type NumericValue, readNumeric} from './system/numeric.js';

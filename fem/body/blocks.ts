@@ -95,11 +95,15 @@ export interface Geometry {
 }
 
 /** @throws OptionError 'inverted-cell' where a Jacobian is not above zero, with the number of the cell */
-export function geometryOf({shape, nodes, count, first}: CellBlock, points: Float64Array, rule: CellRule): Geometry {
+export function geometryOf(
+  {shape, nodes, count, first}: CellBlock,
+  points: Float64Array,
+  rule: CellRule,
+): {readonly gradients: Float64Array; readonly weights: Float64Array} {
   const d = shape.dimension;
   const gradients = new Float64Array(count * shape.nodes * d * rule.count);
   const weights = new Float64Array(count * rule.count);
-  const J = new Float64Array(d * d);
+  const [J, inverse] = [new Float64Array(d * d), new Float64Array(d * d)];
   for (let cell = 0; cell < count; cell++)
     for (let p = 0; p < rule.count; p++) {
       J.fill(0);
@@ -107,7 +111,7 @@ export function geometryOf({shape, nodes, count, first}: CellBlock, points: Floa
         for (let a = 0; a < d; a++)
           for (let b = 0; b < d; b++)
             J[a * d + b] += points[nodes[cell * shape.nodes + i] * d + a] * rule.dN[(i * d + b) * rule.count + p];
-      const {determinant, inverse} = inverseOf(J, d);
+      const determinant = invert(J, d, inverse);
       if (!(determinant > 0))
         throw new OptionError(
           'inverted-cell',
@@ -130,20 +134,34 @@ export function geometryOf({shape, nodes, count, first}: CellBlock, points: Floa
 const nodesOfCell = (nodes: Int32Array, cell: number, width: number): number[] =>
   Array.from(nodes.subarray(cell * width, (cell + 1) * width));
 
-/** The determinant and the inverse of a matrix of two or three rows. */
-export function inverseOf(J: ArrayLike<number>, d: number): {determinant: number; inverse: number[]} {
-  if (d === 1) return {determinant: J[0], inverse: [1 / J[0]]};
+/** The determinant and the inverse of a matrix of up to three rows. */
+export function inverseOf(J: ArrayLike<number>, d: number): {determinant: number; inverse: Float64Array} {
+  const inverse = new Float64Array(d * d);
+  return {determinant: invert(J, d, inverse), inverse};
+}
+
+/** Writes the inverse of a matrix; returns its determinant. */
+function invert(J: ArrayLike<number>, d: number, inverse: Float64Array): number {
+  if (d === 1) {
+    inverse[0] = 1 / J[0];
+    return J[0];
+  }
   if (d === 2) {
     const determinant = J[0] * J[3] - J[1] * J[2];
-    return {determinant, inverse: [J[3], -J[1], -J[2], J[0]].map(x => x / determinant)};
+    inverse[0] = J[3] / determinant;
+    inverse[1] = -J[1] / determinant;
+    inverse[2] = -J[2] / determinant;
+    inverse[3] = J[0] / determinant;
+    return determinant;
   }
-  const cofactor = (i: number, j: number): number => {
-    const [a, b, c, e] = [(i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3];
-    return J[a * 3 + c] * J[b * 3 + e] - J[a * 3 + e] * J[b * 3 + c];
-  };
-  const determinant = J[0] * cofactor(0, 0) + J[1] * cofactor(0, 1) + J[2] * cofactor(0, 2);
-  const inverse = Array.from({length: 9}, (_, k) => cofactor(k % 3, Math.floor(k / 3)) / determinant);
-  return {determinant, inverse};
+  for (let i = 0; i < 3; i++)
+    for (let j = 0; j < 3; j++) {
+      const [a, b, c, e] = [((i + 1) % 3) * 3, ((i + 2) % 3) * 3, (j + 1) % 3, (j + 2) % 3];
+      inverse[j * 3 + i] = J[a + c] * J[b + e] - J[a + e] * J[b + c];
+    }
+  const determinant = J[0] * inverse[0] + J[1] * inverse[3] + J[2] * inverse[6];
+  for (let k = 0; k < 9; k++) inverse[k] /= determinant;
+  return determinant;
 }
 
 /** Geometry from positions that are tensors, [nodes, axes]: derivatives by them are those of a shape. */

@@ -1,12 +1,11 @@
 /** Energies of elements as parts of a body: one function gives their forces, their sum, and their values. */
 import * as tf from '@tensorflow/tfjs';
 import {elements, type ElementsSpec, type Params} from '../../lib/index.js';
-import {constantTensor} from '../../lib/internal.js';
+import {constantTensor, ElementNodes} from '../../lib/internal.js';
 
 /** Elements with an energy of the values at their nodes. */
 export interface ElementGroup {
-  /** The nodes of each element. */
-  readonly rows: readonly (readonly number[])[];
+  readonly rows: ElementNodes;
   /** Numbers of the elements, with elements along the first axis; typed arrays have them one after another. */
   readonly data: {readonly [name: string]: Float64Array | tf.Tensor};
   /** Parts of the energy of elements, [elements, …], of which the sum counts; x is [elements, nodes, components]. */
@@ -21,9 +20,8 @@ export interface ElementsAt {
   readonly params: Params;
 }
 
-/** The nodes of elements as rows. */
-export const nodeRows = (nodes: Int32Array, width: number): number[][] =>
-  Array.from({length: nodes.length / width}, (_, e) => Array.from(nodes.subarray(e * width, (e + 1) * width)));
+/** The nodes of elements, `width` of each. */
+export const nodeRows = (nodes: Int32Array, width: number): ElementNodes => new ElementNodes(nodes, width);
 
 /** Forces of elements at nodes, [nodes, components], where `nodal` are the values there. */
 export function forceOf({rows, data, energies, hessian}: ElementGroup, nodal: tf.Tensor, params: Params): tf.Tensor {
@@ -49,9 +47,9 @@ export function elementsAt(
   nodal: tf.Tensor,
   params: Params,
 ): ElementsAt {
-  const count = rows.length;
+  const {table, count, width} = rows;
   return {
-    x: tf.reshape(tf.gather(nodal, tf.tensor1d(rows.flat(), 'int32')), [count, rows[0].length, nodal.shape[1]!]),
+    x: tf.reshape(tf.gather(nodal, tf.tensor1d(table, 'int32')), [count, width, nodal.shape[1]!]),
     data: Object.fromEntries(
       Object.entries(data).map(([name, value]) => [
         name,

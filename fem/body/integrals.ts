@@ -24,6 +24,9 @@ export interface Volumes {
   readonly weights: tf.Tensor;
 }
 
+/** Weights of blocks whose nodes stay where the mesh has them. */
+const fixedWeights = new WeakMap<CellBlock, Float64Array>();
+
 /** Areas of surfaces in space, and lengths of lines, are volumes. @param positions where they are tensors */
 export function volumesOf(block: CellBlock, {points, dimension: d}: Mesh, positions: tf.Tensor | undefined): Volumes {
   const {shape, nodes, count} = block;
@@ -35,8 +38,9 @@ export function volumesOf(block: CellBlock, {points, dimension: d}: Mesh, positi
   }
   if (positions !== undefined)
     return {block, rule, weights: tracedGeometry(block, positions, rule).weights as tf.Tensor};
-  const {weights} = geometryOf(block, points, rule);
-  return {block, rule, weights: constantTensor(weights as Float64Array, [block.count, rule.count])};
+  let weights = fixedWeights.get(block);
+  if (weights === undefined) fixedWeights.set(block, (weights = geometryOf(block, points, rule).weights));
+  return {block, rule, weights: constantTensor(weights, [count, rule.count])};
 }
 
 /** Lengths of vectors given by components. */

@@ -82,7 +82,7 @@ export interface SolidBody extends Body {
 interface Part {
   readonly block: CellBlock;
   readonly rule: CellRule;
-  readonly rows: readonly (readonly number[])[];
+  readonly rows: ElementGroup['rows'];
   readonly geometry: Geometry;
   readonly centre?: Geometry;
 }

@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {callable, object, oneOf, optional, positiveInteger, readOptions, typed} from '../checks.js';
+import {callable, object, oneOf, optional, readOptions, typed} from '../checks.js';
 import {batch} from '../graph/batch.js';
 import {
   constant,
@@ -29,7 +29,7 @@ import {nodeOf, tensorOf, trace, within} from '../trace/trace.js';
 import type {ForceTerm} from './mechanics.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
-import type {Bivariant, Params, ParamsLike} from './params.js';
+import type {Params, ParamsLike} from './params.js';
 import {checked, scalar as oneNumber} from './returned.js';
 
 /**
@@ -42,26 +42,17 @@ export type ElementEnergy<P = Params> = (at: {
   readonly params: P;
 }) => tf.Tensor;
 
-/** Numbers of the elements, or a function of params that returns them as a tensor. */
-export type ElementData<P = Params> = Numeric | Bivariant<P, tf.Tensor>;
-
 /** The argument of `elements`. */
 export interface ElementsSpec<P = Params> {
-  /**
-   * The nodes (rows of q) of each element: [elements, nodes per element]. One typed array has those of one element after
-   * those of another, of `count` elements.
-   */
-  readonly nodes: readonly (readonly number[])[] | Int32Array;
-  /** How many elements there are; asked for where `nodes` is a typed array. */
-  readonly count?: number;
+  /** The nodes (rows of q) of each element: [elements, nodes per element]. */
+  readonly nodes: readonly (readonly number[])[];
   readonly energy: ElementEnergy<P>;
   /**
    * Data of the elements (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy gets those
    * of one element. A typed array has equally many numbers for each element, one element after another: the energy gets
-   * them as a list. A function of params returns a tensor, such as a field from `params`; inside a force, tensors of the
-   * trace are data too.
+   * them as a list. Inside a force, tensors of the trace, such as a field from `params`, are data too.
    */
-  readonly data?: {readonly [name: string]: ElementData<P>};
+  readonly data?: {readonly [name: string]: Numeric};
   /**
    * The Hessian of each element's energy in Newton's matrix. 'exact' (default): the Hessian itself.
    * 'projected': its negative eigenvalues are set to zero; 'absolute': their signs are changed. The matrix of an
@@ -73,10 +64,9 @@ export interface ElementsSpec<P = Params> {
 }
 
 const elementsOptions = {
-  nodes: typed<readonly (readonly number[])[] | Int32Array>(),
-  count: optional(positiveInteger),
+  nodes: typed<readonly (readonly number[])[] | ElementNodes>(),
   energy: typed<ElementEnergy<never>>({...callable, what: 'a function of {q, data, params} for one element'}),
-  data: optional(typed<{readonly [name: string]: ElementData<never>}>(object), {}),
+  data: optional(typed<{readonly [name: string]: Numeric}>(object), {}),
   hessian: optional(oneOf('exact', 'projected', 'absolute'), 'exact'),
 };
 
@@ -87,20 +77,17 @@ const elementsOptions = {
  * @throws OptionError if nodes are not a full table of whole numbers; ShapeError if data does not
  *   have one row per element, a node is not in q, or the energy is not a scalar
  */
-export function elements<P extends ParamsLike<P> = Params>(spec: ElementsSpec<P>): ForceTerm<P> {
-  const {nodes, count: given, data, hessian} = readOptions(spec, elementsOptions, 'elements', 'bad-elements');
+export function elements<P extends ParamsLike<P> = Params>(
+  spec: Omit<ElementsSpec<P>, 'nodes'> & {readonly nodes: ElementsSpec<P>['nodes'] | ElementNodes},
+): ForceTerm<P> {
+  const {nodes, data, hessian} = readOptions(spec, elementsOptions, 'elements', 'bad-elements');
   const {energy} = spec;
-  const {table, count} = nodeTable(nodes, given);
-  const width = table.length / count;
-  const readers = Object.entries(data).map(([name, value]) => dataReader(name, value, count));
-  let last: {readonly shape: readonly number[]; readonly positions: Int32Array} | undefined;
+  const own = nodes instanceof ElementNodes ? nodes : nodeTable(nodes);
+  const {count, width} = own;
+  const rows = Object.entries(data).map(([name, value]) => ({name, ...own.dataRows(name, value)}));
   return ({q, params}) =>
     within('elements', () => {
-      // One table for all traces, whose programs then need not compare their own.
-      if (last === undefined || !sameShape(last.shape, q.shape))
-        last = {shape: q.shape, positions: positionTable(table, count, q.shape)};
-      const {positions} = last;
-      const rows = readers.map(read => read(params as never));
+      const positions = own.positions(q.shape);
       const shape = [width, ...q.shape.slice(1)];
       const gradient = elementGradient(energy, shape, rows, params);
       const x = gather(nodeOf(q), positions, [count, ...shape]);
@@ -137,53 +124,65 @@ function pulledPast(x: Node, value: Node, wrt: readonly Node[], cotangent: Node)
   return transposeLinear(pushforward([value], moving), seeds, [cotangent]).map((found, i) => orZeros(found, wrt[i]));
 }
 
-function nodeTable(
-  nodes: readonly (readonly number[])[] | Int32Array,
-  given: number | undefined,
-): {table: Int32Array; count: number} {
-  const refuse = (message: string, details?: {element: number}): OptionError =>
-    new OptionError('bad-elements', `elements: ${message}`, details);
-  const whole: unknown = nodes;
-  const isList = Array.isArray(whole) && whole.every(list => Array.isArray(list) || ArrayBuffer.isView(list));
-  if (!isList && !(nodes instanceof Int32Array))
-    throw refuse('nodes must be a list of lists: the nodes of each element. Or one Int32Array, with count.');
-  if (nodes.length === 0) throw refuse('nodes is empty; give the nodes of at least one element.');
-  const count = nodes instanceof Int32Array ? (given ?? 0) : nodes.length;
-  if (given !== undefined && given !== count) throw refuse(`count is ${given}, but nodes has ${count} elements.`);
-  const width = nodes instanceof Int32Array ? nodes.length / count : nodes[0].length;
-  if (!Number.isInteger(width))
-    throw refuse(`nodes has ${nodes.length} numbers: count must be the number of elements, which divides it.`);
-  const table = new Int32Array(count * width);
-  for (let e = 0; e < count; e++) {
-    const own: ArrayLike<number> & Iterable<number> =
-      nodes instanceof Int32Array ? nodes.subarray(e * width, (e + 1) * width) : nodes[e];
-    if (own.length !== width || width === 0 || !isNodeList(own))
-      throw refuse(
-        `element ${e} has nodes [${[...own].join(', ')}]; every element has ${width} whole numbers, none negative.`,
-        {element: e},
-      );
-    table.set(own, e * width);
+/**
+ * The nodes of elements, and the numbers that belong to them, read once for terms that are made again in every trace:
+ * programs then have the same arrays, which need not be compared or held twice.
+ */
+export class ElementNodes {
+  readonly count: number;
+  private lastPositions: {readonly shape: Shape; readonly positions: Int32Array} | undefined;
+  private readonly read = new Map<string, {readonly value: Numeric; readonly rows: DataRows}>();
+
+  /** @param table the nodes of one element after those of another, `width` of each; not to be changed */
+  constructor(
+    readonly table: Int32Array,
+    readonly width: number,
+  ) {
+    this.count = table.length / width;
   }
-  return {table, count};
+
+  /** Flat positions in q of every element's coordinates, [elements, nodes, ...]. */
+  positions(shape: Shape): Int32Array {
+    if (this.lastPositions === undefined || !sameShape(this.lastPositions.shape, shape))
+      this.lastPositions = {shape: [...shape], positions: positionTable(this, shape)};
+    return this.lastPositions.positions;
+  }
+
+  /** A typed array that is given again for the same data is taken to be as it was. */
+  dataRows(name: string, value: Numeric): DataRows {
+    const known = this.read.get(name);
+    if (known !== undefined && known.value === value) return known.rows;
+    const rows = dataRows(name, value, this.count);
+    if (ArrayBuffer.isView(value)) this.read.set(name, {value, rows});
+    return rows;
+  }
 }
 
-function isNodeList(list: ArrayLike<number>): boolean {
-  for (let i = 0; i < list.length; i++) if (!Number.isInteger(list[i]) || list[i] < 0) return false;
-  return true;
+function nodeTable(nodes: readonly (readonly number[])[]): ElementNodes {
+  const given: unknown = nodes;
+  if (!Array.isArray(given) || !given.every(list => Array.isArray(list) || ArrayBuffer.isView(list))) {
+    throw new OptionError('bad-elements', 'elements: nodes must be a list of lists: the nodes of each element.');
+  }
+  if (nodes.length === 0)
+    throw new OptionError('bad-elements', 'elements: nodes is empty; give the nodes of at least one element.');
+  const width = nodes[0].length;
+  const bad = nodes.findIndex(
+    list => list.length !== width || list.length === 0 || list.some(node => !Number.isInteger(node) || node < 0),
+  );
+  if (bad >= 0)
+    throw new OptionError(
+      'bad-elements',
+      `elements: element ${bad} has nodes [${nodes[bad].join(', ')}]; every element has ${width} whole numbers, `
+        + 'none negative.',
+      {element: bad},
+    );
+  return new ElementNodes(Int32Array.from(nodes.flatMap(list => Array.from(list))), width);
 }
 
 interface DataRows {
-  readonly name: string;
   readonly given: Float64Array | tf.Tensor;
   /** Shape of one element's data. */
   readonly shape: Shape;
-}
-
-/** Reads what is a number once, and what depends on params whenever it is asked for. */
-function dataReader(name: string, value: ElementData<never>, count: number): (params: never) => DataRows {
-  if (typeof value === 'function') return params => dataRows(name, value(params), count);
-  const read = dataRows(name, value, count);
-  return () => read;
 }
 
 function dataRows(name: string, value: Numeric, count: number): DataRows {
@@ -196,7 +195,7 @@ function dataRows(name: string, value: Numeric, count: number): DataRows {
       `elements: data.${name} has shape [${shape.join(', ')}]; its first axis must count the ${count} elements.`,
       {name},
     );
-  return {name, given, shape: shape.slice(1)};
+  return {given, shape: shape.slice(1)};
 }
 
 /** A typed array has the numbers of one element after those of another. */
@@ -206,10 +205,8 @@ function readRows(name: string, value: Numeric, count: number): {given: Float64A
   return {given: values, shape: flat ? [count, values.length / count] : shape};
 }
 
-/** Flat positions in q of every element's coordinates, [elements, nodes, ...]. */
-function positionTable(table: Int32Array, count: number, shape: readonly number[]): Int32Array {
+function positionTable({table, width}: ElementNodes, shape: Shape): Int32Array {
   const inner = sizeOf(shape.slice(1));
-  const width = table.length / count;
   const positions = new Int32Array(table.length * inner);
   table.forEach((node, at) => {
     if (shape.length === 0 || node >= shape[0]) {
@@ -237,7 +234,7 @@ interface ElementGradient {
 function elementGradient<P>(
   energy: ElementEnergy<P>,
   shape: Shape,
-  rows: readonly DataRows[],
+  rows: readonly ({readonly name: string} & DataRows)[],
   params: P,
 ): ElementGradient {
   const {graph, captured} = trace(
