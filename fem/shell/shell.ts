@@ -79,7 +79,7 @@ const poisson = {test: (x: number) => x > -1 && x <= 0.5, what: 'above −1 and 
 interface ShellPart {
   readonly block: CellBlock;
   readonly rule: CellRule;
-  readonly rows: readonly (readonly number[])[];
+  readonly rows: ElementGroup['rows'];
 }
 
 /**

@@ -175,6 +175,10 @@ function evaluatedMask(mask: Node, levels = foldedLevels): Float64Array | undefi
 
 /** A mask as a constant where it is known; undefined where it holds everywhere. */
 function settledMask(mask: Node): Mask {
+  if (mask.op === 'broadcast') {
+    const inner = settledMask(mask.operands[0]);
+    return inner === undefined ? undefined : broadcastTo(inner, mask.shape);
+  }
   const values = evaluatedMask(mask);
   if (values === undefined) return mask;
   return values.includes(0) ? constant(values, mask.shape, 'bool') : undefined;
@@ -203,6 +207,7 @@ function onlyWhere(mask: Node, value: Node): Node {
 /** As 0 and 1, to be counted. */
 function asNumber(mask: Mask, shape: Shape): Node {
   if (mask === undefined) return full(1, shape);
+  if (mask.op === 'broadcast') return broadcastTo(asNumber(mask.operands[0], mask.operands[0].shape), shape);
   const known = knownMask(mask);
   return known === undefined
     ? select(mask, full(1, shape), zeros(shape))

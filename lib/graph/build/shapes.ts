@@ -199,6 +199,16 @@ export function place(
   }
   if (sameShape(x.shape, shape) && strides.every((stride, axis) => stride === 1 || shape[axis] <= 1)) return x;
   if (uniformValue(x) === 0) return full(0, shape, x.dtype);
+  if (x.op === 'broadcast') {
+    // Along axes that it fills, one is placed and repeated.
+    const [inner] = x.operands;
+    const isFilled = shape.map((n, axis) => inner.shape[axis] === 1 && x.shape[axis] === n);
+    const once = (numbers: readonly number[], one: number): number[] =>
+      numbers.map((n, axis) => (isFilled[axis] ? one : n));
+    const few = once(shape, 1);
+    if (!sameShape(few, shape))
+      return broadcastTo(place(broadcastTo(inner, once(x.shape, 1)), once(begin, 0), few, once(strides, 1)), shape);
+  }
   return make('place', [x], {begin: [...begin], strides: [...strides]}, [...shape], x.dtype);
 }
 

@@ -12,10 +12,12 @@ import {
   concat,
   constant,
   full,
+  gather as gatherThrough,
   gatherAt,
   mul,
   reshape,
   scalar,
+  scatter,
   searchSorted,
   select,
   slice,
@@ -73,7 +75,7 @@ function gather(x: Node, indices: Node, axis: number, batchDims: number): Node {
         size: shape.dim,
       });
     const window = shape.batch === 1 ? evenWindow(x, known, shape) : undefined;
-    if (window !== undefined) return window;
+    return window ?? gatherThrough(x, gatherTable(known, shape), shape.output);
   }
   const {batch, outer, dim, slice: width} = shape;
   const count = indices.size / batch;
@@ -81,8 +83,22 @@ function gather(x: Node, indices: Node, axis: number, batchDims: number): Node {
   const row = add(counting([batch, outer, 1, 1], dim), index);
   const positions = add(mul(row, whole(width)), counting([1, 1, 1, width]));
   // In one dimension a position outside the axis is one outside the array; otherwise it would be a neighbour's.
-  const guarded = known !== undefined || batch * outer * width === 1 ? positions : inside(positions, index, dim);
+  const guarded = batch * outer * width === 1 ? positions : inside(positions, index, dim);
   return take(x, broadcastTo(guarded, [batch, outer, count, width]), shape.output);
+}
+
+/** Flat positions in x of what is gathered. */
+function gatherTable(index: Float64Array, {batch, outer, dim, slice: width}: GatherShape): Int32Array {
+  const count = index.length / batch;
+  const table = new Int32Array(batch * outer * count * width);
+  let at = 0;
+  for (let b = 0; b < batch; b++)
+    for (let o = 0; o < outer; o++)
+      for (let i = 0; i < count; i++) {
+        const from = ((b * outer + o) * dim + index[b * count + i]) * width;
+        for (let w = 0; w < width; w++) table[at++] = from + w;
+      }
+  return table;
 }
 
 /** Equal steps along the axis are a slice, one index many times a repetition. */
@@ -208,6 +224,15 @@ function sparseToDense(indices: Node, values: Node, fallback: Node, shape: Shape
 
 function segmentSum(x: Node, segments: Node, count: number): Node {
   const rest = x.shape.slice(segments.shape.length);
+  const known = knownValues(segments);
+  if (known !== undefined) {
+    const width = sizeOf(rest);
+    const table = new Int32Array(known.length * width).fill(-1);
+    known.forEach((row, i) => {
+      if (row >= 0 && row < count) for (let w = 0; w < width; w++) table[i * width + w] = row * width + w;
+    });
+    return scatter(x, table, [count, ...rest]);
+  }
   const rows = reshape(inside(segments, segments, count), [segments.size]);
   return put(x, elementPositions(rows, sizeOf(rest)), [count, ...rest]);
 }
