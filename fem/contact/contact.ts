@@ -21,6 +21,7 @@ import {facetsAt, nodeText, type FacetPlace} from '../body/places.js';
 import type {Body, BodyState} from '../body/body.js';
 import type {Cells} from '../mesh/cell-types.js';
 import type {Mesh} from '../mesh/mesh.js';
+import {bodyDimension} from '../mesh/topology.js';
 import {closest} from './closest.js';
 import type {RigidObstacle} from './obstacles.js';
 import {areConnected, neighbouring, piecesOf} from './pieces.js';
@@ -101,9 +102,15 @@ const obstacleTouch =
   };
 
 /** How the points of facets lie to another surface, or to the other parts of their own. */
-function surfaceTouch(mesh: Mesh, {block, rule}: Facets, facets: Cells, reach: number): Side['touch'] {
+function surfaceTouch(mesh: Mesh, facets: Facets, others: Cells, reach: number): Side['touch'] {
+  const {block, rule} = facets;
   const d = mesh.dimension;
-  const pieces = piecesOf(facets, mesh.points.length / d);
+  if (bodyDimension(mesh.cells) < d)
+    throw new OptionError(
+      'bad-contact',
+      'contact: surfaces and lines in space have no inside; they can touch obstacles, and not one another.',
+    );
+  const pieces = piecesOf(others, mesh.points.length / d);
   const own = Array.from({length: block.count}, (_, i) =>
     block.nodes.subarray(i * block.shape.nodes, (i + 1) * block.shape.nodes),
   );
@@ -111,21 +118,30 @@ function surfaceTouch(mesh: Mesh, {block, rule}: Facets, facets: Cells, reach: n
   const neighbours = neighbouring(pieces, own, mesh.points, d, 2 * reach);
   const row = (facet: number): Uint8Array => neighbours.subarray(facet * pieces.count, (facet + 1) * pieces.count);
   const excluded = own.flatMap((_, facet) => Array.from({length: rule.count}, () => Array.from(row(facet)))).flat();
-  // Through the body its other side lies behind the surface, and is no obstacle.
-  const depth = areConnected(mesh, block.nodes, pieces.corners[0]) ? reach : Infinity;
-  return (x, {X, u, velocity}) => {
-    const near = closest(pieces, x, tf.add(X, u), {
-      excluded: constantTensor(excluded, [x.shape[0], pieces.count]),
-      depth,
-      limit: reach,
-    });
-    return {
-      gap: near.gap,
-      normal: near.normal,
-      velocity: () => near.interpolated(velocity()),
-      reaction: near.spread,
+  const within =
+    (depth: number): Side['touch'] =>
+    (x, {X, u, velocity}) => {
+      const near = closest(pieces, x, tf.add(X, u), {
+        excluded: constantTensor(excluded, [x.shape[0], pieces.count]),
+        depth,
+        limit: reach,
+      });
+      return {
+        gap: near.gap,
+        normal: near.normal,
+        velocity: () => near.interpolated(velocity()),
+        reaction: near.spread,
+      };
     };
-  };
+  const all = within(Infinity);
+  if (!areConnected(mesh, block.nodes, pieces.corners[0])) return all;
+  // Through the body its other side lies behind the surface and is no obstacle. Half of the way to it still is; where
+  // the undeformed surface sees no other side, as much as the reach.
+  const behind = deepest(mesh, {facets, touch: all});
+  if (behind === undefined || behind.gap > -1e-9 * reach) return within(reach);
+  if (behind.gap > -2 * reach)
+    throw overlap(mesh, behind, 'If this is its own other side, take a reach below half of its thickness.');
+  return within(-behind.gap / 2);
 }
 
 /** The facets of one type. */
@@ -235,36 +251,44 @@ export function contact(on: FacetPlace, spec: ContactSpec): ContactLoad {
   };
 }
 
+/** The smallest gap in the undeformed mesh, and the nearest node; undefined where it depends on parameters. */
+function deepest(mesh: Mesh, {facets, touch}: Side): {readonly gap: number; readonly node: number} | undefined {
+  const {block, rule, interpolated} = facets;
+  const d = mesh.dimension;
+  const gapAt = ({q}: {readonly q: tf.Tensor}): tf.Tensor => {
+    const X = tf.reshape(q, [-1, d]);
+    const u = tf.zerosLike(X);
+    const x = tf.reshape(interpolated(X), [-1, d]);
+    return noEvent(() => touch(x, {X, u, t: constantTensor(0, []), params: {}, velocity: () => u}).gap);
+  };
+  let gaps: Float64Array;
+  try {
+    gaps = evaluated(gapAt, {q: mesh.points});
+  } catch (error) {
+    if (error instanceof OptionError) throw error;
+    return undefined;
+  }
+  const least = gaps.reduce((best, gap, i) => (gap < gaps[best] ? i : best), 0);
+  const [facet, point] = [Math.floor(least / rule.count), least % rule.count];
+  const weights = rule.N.subarray(point * block.shape.nodes, (point + 1) * block.shape.nodes);
+  return {gap: gaps[least], node: block.nodes[facet * block.shape.nodes + weights.indexOf(Math.max(...weights))]};
+}
+
+const overlap = (mesh: Mesh, {gap, node}: {readonly gap: number; readonly node: number}, remedy: string): OptionError =>
+  new OptionError(
+    'overlap',
+    `contact: near ${nodeText(mesh, node)} the undeformed surface lies ${(-gap).toPrecision(3)} inside of what it may `
+      + `touch. ${remedy}`,
+    {node, depth: -gap},
+  );
+
 /**
  * Surfaces do not overlap in the undeformed mesh. An obstacle that depends on parameters is not known yet.
  * @throws OptionError 'overlap'
  */
 function requireApart(mesh: Mesh, sides: readonly Side[], reach: number): void {
-  const d = mesh.dimension;
-  for (const {facets, touch} of sides) {
-    const {block, rule} = facets;
-    const gapAt = ({q: X}: {q: tf.Tensor}): tf.Tensor => {
-      const x = tf.reshape(facets.interpolated(X), [-1, d]);
-      const u = tf.zerosLike(X);
-      return noEvent(() => touch(x, {X, u, t: constantTensor(0, []), params: {}, velocity: () => u}).gap);
-    };
-    let gaps: Float64Array;
-    try {
-      gaps = evaluated(gapAt, {q: tf.tensor2d(Array.from(mesh.points), [mesh.points.length / d, d])});
-    } catch (error) {
-      if (error instanceof OptionError) throw error;
-      continue;
-    }
-    const deepest = gaps.reduce((least, gap, i) => (gap < gaps[least] ? i : least), 0);
-    if (gaps[deepest] >= -1e-9 * reach) continue;
-    const [facet, point] = [Math.floor(deepest / rule.count), deepest % rule.count];
-    const weights = rule.N.subarray(point * block.shape.nodes, (point + 1) * block.shape.nodes);
-    const node = block.nodes[facet * block.shape.nodes + weights.indexOf(Math.max(...weights))];
-    throw new OptionError(
-      'overlap',
-      `contact: near ${nodeText(mesh, node)} the undeformed surface lies ${(-gaps[deepest]).toPrecision(3)} inside of `
-        + 'what it may touch. Move the body, or, if this is its own other side, take a reach below its thickness.',
-      {node, depth: -gaps[deepest]},
-    );
+  for (const side of sides) {
+    const least = deepest(mesh, side);
+    if (least !== undefined && least.gap < -1e-9 * reach) throw overlap(mesh, least, 'Move the body or the obstacle.');
   }
 }
