@@ -1,6 +1,7 @@
 /** Published problems of shells, converging to the values of problems.ts. */
 import {expect} from 'chai';
-import {displacementOf, hemisphere, pinchedCylinder, scordelisLo} from './problems.js';
+import {equilibrium} from '../../../lib/index.js';
+import {displacementOf, hemisphere, pinchedCylinder, scordelisLo, slitRing} from './problems.js';
 
 const problems = {
   'the Scordelis–Lo roof': {make: scordelisLo, reference: 0.3024},
@@ -17,4 +18,15 @@ describe('published problems of shells', function () {
         expect(Math.abs(errors[1])).to.be.below(cell === 'quad4' ? 0.03 : 0.05);
         expect(Math.abs(errors[1])).to.be.below(Math.abs(errors[0]));
       });
+
+  it('a slit ring, lifted by more than its radius', () => {
+    const [outwards, around] = [6, 60];
+    const body = slitRing(outwards, around, 'quad4');
+    const found = equilibrium(body, {q: body.start.q});
+    const u = body.evaluate(at => body.displacement(at), {q: found.values('q')});
+    const [inner, outer] = [u[u.length - 3 * outwards - 1], u[u.length - 1]];
+    expect(inner / 13.891).to.be.closeTo(1, 0.03);
+    expect(outer / 17.528).to.be.closeTo(1, 0.03);
+    found.dispose();
+  });
 });

@@ -96,3 +96,21 @@ export function displacementOf({body, place, component, scale}: ShellProblem): n
   found.dispose();
   return value / scale;
 }
+
+/**
+ * A ring that is cut open, clamped at one side of the slit and lifted at the other by 0.8 for each unit of length (Sze,
+ * Liu & Lo, Finite Elem. Anal. Des. 40, 2004): the inner end rises by 13.891, the outer by 17.528.
+ */
+export const slitRing = (outwards: number, around: number, cell: ShellCell): ShellBody =>
+  shell({
+    mesh: mapped(box([1, 1], [outwards, around], cell), ([s, h]) => {
+      const [r, angle] = [6 + 4 * s, 360 * degree * h];
+      return [r * Math.cos(angle), r * Math.sin(angle), 0];
+    }),
+    thickness: 0.03,
+    E: 21e6,
+    nu: 0,
+    density: 1,
+    supports: [supports.held('bottom')],
+    loads: [loads.traction('top', [0, 0, 0.8 / 0.03])],
+  });
