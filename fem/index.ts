@@ -10,6 +10,7 @@ export {boundary, select, withSets, type Where} from './mesh/topology.js';
 export {extruded, mapped, type PointMap} from './mesh/transform.js';
 export type {Body, BodyState, RayleighDamping} from './body/body.js';
 export {rod, type Rod, type RodSpec} from './rod/rod.js';
+export {cloth, type ClothSpec} from './shell/cloth.js';
 export {shell, type ShellBody, type ShellSpec} from './shell/shell.js';
 export {solid, type SolidBody, type SolidSpec} from './solid/solid.js';
 /** What bodies touch: obstacles that do not deform. */
