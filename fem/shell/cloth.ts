@@ -61,7 +61,7 @@ export interface ClothSpec {
   readonly damping?: RayleighDamping;
   /** Reference positions, [nodes, 3], as a function of params: gradients by a shape. Default those of the mesh. */
   readonly points?: Bivariant<Params, tf.Tensor>;
-  /** As that of `elements`. Default 'projected': with 'exact' Newton's steps fail where cloth is slack or pressed. */
+  /** Hessian as that of `elements`. Default 'projected': by 'exact' Newton's steps fail where cloth is slack. */
   readonly hessian?: ElementsSpec['hessian'];
 }
 
@@ -97,7 +97,7 @@ interface Hinges {
  *   loads: [loads.gravity([0, 0, -9.81])],
  *   damping: {mass: 2},
  * });
- * const fallen = simulate(towel, towel.start, {scheme: bdf2(), dt: 0.02, steps: 200, saveAt: 'end'});
+ * const fallen = simulate(towel, towel.start, {scheme: bdf2(), dt: 0.05, steps: 80, saveAt: 'end'});
  * const q = fallen.values('q').slice(-towel.free.length);
  * console.log(towel.evaluate(towel.probe([[1, 0.5, 0]]), {q})[2].toFixed(1)); // → -1.0
  * ```
