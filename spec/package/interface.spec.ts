@@ -48,7 +48,7 @@ describe('the interface', function () {
     const members = values.flatMap(symbol => (isGroup(symbol) ? checker.getExportsOfModule(symbol) : [symbol]));
     expect(values.length, 'values').to.be.at.most(233);
     expect(all.size - values.length, 'types').to.be.at.most(284);
-    expect(new Set(members.map(aliased)).size, 'values, with the members of groups').to.be.at.most(326);
+    expect(new Set(members.map(aliased)).size, 'values, with the members of groups').to.be.at.most(327);
   });
 
   it('documents everything it exports', () => {
