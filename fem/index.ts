@@ -9,6 +9,8 @@ export {elevated, refined} from './mesh/refine.js';
 export {boundary, select, withSets, type Where} from './mesh/topology.js';
 export {extruded, mapped, type PointMap} from './mesh/transform.js';
 export type {Body, BodyState, RayleighDamping} from './body/body.js';
+export {heat, reactionDiffusion, type HeatSpec, type ReactionDiffusionSpec} from './diffusion/diffusion.js';
+export type {FieldState, FieldSystem} from './diffusion/fields.js';
 export {rod, type Rod, type RodSpec} from './rod/rod.js';
 export {cloth, type ClothSpec} from './shell/cloth.js';
 export {shell, type ShellBody, type ShellSpec} from './shell/shell.js';

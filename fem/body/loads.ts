@@ -147,7 +147,7 @@ export interface Facets {
   readonly interpolated: (values: tf.Tensor) => tf.Tensor;
   /** Normals whose length is the area by reference area, times the weights: [facets, points, axes]. */
   readonly normals: (positions: tf.Tensor) => tf.Tensor;
-  /** Forces [facets, points, axes] as forces at nodes. */
+  /** Forces [facets, points, components] as forces at nodes. */
   readonly assembled: (forces: tf.Tensor, total: number) => tf.Tensor;
 }
 
@@ -177,7 +177,7 @@ export function facetsOf(mesh: Mesh, on: FacetPlace, owner: string): Facets[] {
         const normals = normalsOf(tangentsOf(gathered(positions), count, shape.nodes, d, rule));
         return tf.mul(tf.stack(normals, 2), constantTensor(rule.weights, [1, rule.count, 1]));
       },
-      assembled: (forces, total) => assembled(times(tf.transpose(N()), forces, d), nodes, total),
+      assembled: (forces, total) => assembled(times(tf.transpose(N()), forces, forces.shape[2]!), nodes, total),
     };
   });
 }

@@ -36,7 +36,7 @@ export function probeOf(
     weights.set(values, i * width);
   });
   return nodal => {
-    const rows = tf.reshape(tf.gather(nodal, tf.tensor1d(ids, 'int32')), [found.length, width, mesh.dimension]);
+    const rows = tf.reshape(tf.gather(nodal, tf.tensor1d(ids, 'int32')), [found.length, width, nodal.shape[1]!]);
     return tf.sum(tf.mul(rows, constantTensor(weights, [found.length, width, 1])), 1);
   };
 }
