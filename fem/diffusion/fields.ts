@@ -73,7 +73,7 @@ export interface FieldState {
 }
 
 /** Values of a field to start from: a number, one for each node, or a function of the coordinates. */
-export type FieldValues = Numeric | ((x: readonly number[]) => number);
+export type InitialField = Numeric | ((x: readonly number[]) => number);
 
 /** Fields on a mesh, an ode whose y are the values that are not fixed, [free]. */
 export interface FieldSystem extends OdeSystem {
@@ -81,7 +81,7 @@ export interface FieldSystem extends OdeSystem {
   /** Values that are free, node · fields + field. */
   readonly free: Int32Array;
   /** Free values from those of each field, by its name; 0 of fields that are left out. */
-  start(values: {readonly [field: string]: FieldValues}): Float64Array;
+  start(values: {readonly [field: string]: InitialField}): Float64Array;
   /** Values at all nodes, [nodes, fields]. */
   nodal(at: FieldState): tf.Tensor;
   /**
@@ -219,7 +219,7 @@ export function fieldsOf({owner, mesh, fields, capacity, section, reaction}: Fie
             (_: tf.Tensor, at: VectorAt): tf.Tensor => {
               const padded = (place: VectorAt): tf.Tensor => {
                 const values = scalarsOf(source, place, `${owner}: source of ${name}`);
-                return tf.concat([values, tf.zeros([place.X.shape[0], d - 1])], 1);
+                return d === 1 ? values : tf.concat([values, tf.zeros([place.X.shape[0], d - 1])], 1);
               };
               return tf.slice(spreadVectors(volumes(), padded, at, factors(at.params)), [0, 0], [nodes, 1]);
             },
@@ -281,7 +281,7 @@ export function fieldsOf({owner, mesh, fields, capacity, section, reaction}: Fie
 }
 
 /** A field's numbers at all nodes. */
-function nodalNumbers(owner: string, mesh: Mesh, name: string, given: FieldValues): Float64Array {
+function nodalNumbers(owner: string, mesh: Mesh, name: string, given: InitialField): Float64Array {
   const nodes = mesh.points.length / mesh.dimension;
   if (typeof given === 'function') return Float64Array.from({length: nodes}, (_, node) => given(pointAt(mesh, node)));
   const {values} = readNumeric(given, `${owner}: start of ${name}`);
