@@ -314,6 +314,7 @@ function fieldDegrees(owner: string, mesh: Mesh, fixed: readonly (readonly Fixed
     free,
     hasMotion: false,
     freeMotions: [],
+    rigidModes: () => [],
     nodal: ({q, X, t, params}) => {
       const values = given.map(({value, nodes: own}) => {
         const place = {X: tf.gather(X, tf.tensor1d(own, 'int32')), t, params};
