@@ -5,8 +5,9 @@
  * A node's rotation is a quaternion of four plain numbers. The energy does not depend on its length; a term that is
  * zero at length one keeps it there. So nothing is constrained, no rotation is singular, and a node may turn as often
  * as it likes. Shear has the stiffness 1/(1/GA + h²/(12 EI)) in an element of length h (MacNeal, Comput. Struct. 8,
- * 1978), with which small deflections are exact at the nodes, those of Timoshenko's beam and, without GA, of Euler's:
- * a rod that does not shear needs no stiffness beyond all others, which would cost digits.
+ * 1978), with which small deflections are those of Timoshenko's beam, exactly at the nodes. Without GA it is EA: a rod
+ * then shears as little as it stretches, which is less than any material does. An infinite GA would cost digits, as
+ * 12 EI/h² grows without bound, and Newton's method its way: it diverged with elements of a quarter of the radius.
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, list, object, optional, readOptions, typed} from '../../lib/checks.js';
@@ -42,7 +43,7 @@ const rodOptions = {
   EI: typed<ByAxis>(),
   /** Stiffness to twist, in space. */
   GJ: optional(typed<FieldCoefficient>()),
-  /** Stiffness to shear. Default: none, the rod does not shear. */
+  /** Stiffness to shear. Default EA: the rod shears as little as it stretches. */
   GA: optional(typed<FieldCoefficient>()),
   /**
    * Curvature without load: [twist, about the normal, about the binormal], of a plane rod one. Default: that of the
@@ -110,7 +111,7 @@ export interface Rod extends Body {
  * });
  * const {q} = equilibrium(cantilever, {q: cantilever.start.q});
  * const [, down] = cantilever.evaluate(cantilever.probe([[1, 0]]), {q});
- * console.log(down.toFixed(6)); // → -0.003333
+ * console.log(down.toFixed(6)); // → -0.003334
  * ```
  */
 export function rod(spec: RodSpec): Rod {
@@ -153,10 +154,8 @@ export function rod(spec: RodSpec): Rod {
     const geometry = geometryOf(nodes, X, normals && constantTensor(normals, [counts.cells, 3]));
     const {length, axes} = geometry;
     const EI = bending.map(field => field(params));
-    const shear = EI.map(own => {
-      const residual = tf.div(tf.square(length), tf.mul(12, own));
-      return tf.reciprocal(GA === undefined ? residual : tf.add(residual, tf.reciprocal(GA(params))));
-    });
+    const flexibility = tf.reciprocal((GA ?? EA)(params));
+    const shear = EI.map(own => tf.reciprocal(tf.add(flexibility, tf.div(tf.square(length), tf.mul(12, own)))));
     const moments = [...GJ.map(field => field(params)), ...EI];
     const data = {
       length,

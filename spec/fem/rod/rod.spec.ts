@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {loads, rod, supports, type Rod, type RodSpec} from '../../../fem/index.js';
 import {equilibrium, OptionError} from '../../../lib/index.js';
+import {slow} from '../../tiers.js';
 
 /** Points from the origin along x. */
 const straight = (n: number, d: 2 | 3, length = 1): number[][] =>
@@ -40,7 +41,7 @@ describe('a rod', function () {
     expect(Math.log2(coarse / fine)).to.be.within(1.9, 2.2);
   });
 
-  it('rolls up to a circle, and turns on', () => {
+  slow('rolls up to a circle, and turns on', () => {
     for (const [d, turns] of [
       [2, 1],
       [3, 2],
@@ -70,7 +71,7 @@ describe('a rod', function () {
     const deflection = (GA?: number): number[] => {
       const body = rod({
         centreline: straight(3, 3, 2),
-        EA: 100,
+        EA: 1e9,
         EI: [3, 5],
         GJ: 2,
         ...(GA === undefined ? {} : {GA}),
@@ -121,7 +122,7 @@ describe('a rod', function () {
     expect(stored({...held, restCurvature: 0})).to.be.closeTo(1, 2e-3);
   });
 
-  it('turns its ends as prescribed, and hinges as held', () => {
+  slow('turns its ends as prescribed, and hinges as held', () => {
     const n = 8;
     const twisted = rod({
       centreline: straight(n, 3),
@@ -145,7 +146,7 @@ describe('a rod', function () {
     // A hinge about y at both ends: 5 q L⁴/(384 EI), and nothing turns about z.
     const hinged = rod({
       centreline: straight(n, 3),
-      EA: 10,
+      EA: 1e4,
       EI: 2,
       GJ: 3,
       supports: [supports.held('start', ['x', 'y', 'z', 'rx', 'rz']), supports.held('end', ['y', 'z'])],
