@@ -38,6 +38,7 @@ import {
   semidefinite,
   slice,
   solve,
+  sparseSolve,
   sub,
   sum,
   svd,
@@ -57,6 +58,7 @@ const y = input('y', [5]);
 const m = input('m', [3, 4]);
 const a = input('a', [1, 3, 4]);
 const b = input('b', [1, 4, 3]);
+const c = input('c', [1, 6]);
 const s = input('s', [1, 3, 3]);
 const r = input('r', [1, 3, 1]);
 const row = input('row', [37]);
@@ -106,6 +108,13 @@ const families: Readonly<Record<string, Graph>> = {
     lu(s),
     luPermutation(s),
     semidefinite(s, 'zero'),
+  ),
+  'sparse-factorization': graph(
+    [c, x],
+    sparseSolve(c, reshape(x, [1, 5]), {
+      rows: Int32Array.of(0, 1, 1, 2, 3, 4),
+      columns: Int32Array.of(0, 0, 1, 2, 3, 4),
+    }),
   ),
   declared: graph(
     [x],
