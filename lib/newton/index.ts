@@ -1,4 +1,5 @@
 /** The public API of this layer. */
+export {BorderedSystem, type BorderedFactor, type ParametricSystem} from './bordered.js';
 export {eisenstatWalker, type Forcing} from './forcing.js';
 export {frameSize, newtonStatuses} from './emit-newton.js';
 export {

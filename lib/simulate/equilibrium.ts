@@ -15,13 +15,15 @@ import {
   positiveInteger,
   readOptions,
   refuseUnknownOptions,
+  shown,
   typed,
 } from '../checks.js';
 import type {Check, Options} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
 import type {System} from '../step/formulation.js';
-import type {Inputs} from '../system/inputs.js';
+import {InputReads, type Inputs} from '../system/inputs.js';
+import type {Input} from '../system/signal.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {pastUnknown} from '../system/delays.js';
 import type {Numeric} from '../system/numeric.js';
@@ -30,6 +32,13 @@ import type {NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import {run} from '../integrate/run.js';
 import type {SimulateOptions} from './options.js';
 import {prepare, requireRead} from './prepare.js';
+import {
+  followPath,
+  readPathOptions,
+  type EquilibriumPath,
+  type PathOptions,
+  type ReadPathOptions,
+} from './equilibrium-path.js';
 import {restScheme, type LoadSpan} from './rest-scheme.js';
 import {column, seriesOf} from './series.js';
 import type {AnySystem, ByKind, Initial, ParamsOf, Pullback, SomeStates, StatesOf, Tangent} from './kinds.js';
@@ -41,6 +50,9 @@ import type {AnyTrajectory, Stats} from './trajectory.js';
  * spec/fem/solid those that take more than 20 have left it.
  */
 const loadStepIterations = 20;
+
+/** Iterations after which a step along a path counts as failed, and is halved. */
+const pathIterations = 12;
 
 const loadStepCount: Check<number | 'auto'> = {
   what: "a positive whole number, or 'auto'",
@@ -328,8 +340,52 @@ export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
       const ends = Object.entries(tangent).map(([name, both]) => [name, both.slice(both.length / 2)]);
       return {equilibrium: lastOf(trajectory), tangent: Object.fromEntries(ends) as EquilibriumJvp['tangent']};
     },
+    path(given: MechanicalSystem, start: EquilibriumStart<MechanicalSystem>, options: PathOptions): EquilibriumPath {
+      const read = readPathOptions(options);
+      const {system, params, load} = withLoad(given, start, read);
+      const found = read.direction === undefined ? equilibrium(system, {...start, t: load}, {params}) : undefined;
+      const {shape} = readNumeric(start.q, 'initial.q');
+      const rest = found === undefined ? start : {...start, q: nested(found.values('q'), shape)};
+      found?.dispose();
+      const prepared = prepare(
+        system,
+        {...atRest(system, rest), t: load},
+        {
+          params,
+          newton: read.newton ?? newton({maxIterations: pathIterations}),
+          scheme: restScheme(),
+          dt: 1,
+          steps: 1,
+          saveAt: 'end',
+        },
+      );
+      return followPath(requireRead(prepared), read);
+    },
   },
 ) as FindEquilibrium;
+
+/**
+ * A system whose load is t, the load of the start, and what remains of the parameters.
+ * @throws OptionError 'bad-path'
+ */
+function withLoad(
+  system: MechanicalSystem,
+  {t = 0}: EquilibriumStart<MechanicalSystem>,
+  {parameter, params = {}}: ReadPathOptions,
+): {readonly system: MechanicalSystem; readonly params: NumericParams; readonly load: number} {
+  if (system.kind !== 'mechanics')
+    throw new OptionError('bad-path', 'equilibrium.path follows mechanical systems alone.');
+  if (parameter === undefined) return {system, params, load: t};
+  const {[parameter]: load, ...rest} = params;
+  if (typeof load !== 'number')
+    throw new OptionError(
+      'bad-path',
+      `equilibrium.path: give params.${parameter}, the load at the start, as a number, not ${shown(load)}.`,
+      {parameter},
+    );
+  const input: Input = {t: Float64Array.of(-Infinity, Infinity), at: time => time};
+  return {system: new InputReads({[parameter]: input}, t).system(system), params: rest, load};
+}
 
 /** The type of `equilibrium`. */
 export interface FindEquilibrium {
@@ -360,4 +416,17 @@ export interface FindEquilibrium {
     options: EquilibriumOptions<ParamsOf<S>>,
     direction: EquilibriumDirection<S>,
   ): EquilibriumJvp<S>;
+  /**
+   * The states of rest along a load, which is t or a parameter: beyond limit points, where the load turns around, by
+   * steps in arc length (Riks 1979, Crisfield 1981). Limit points and bifurcations are located, with the mode that no
+   * force resists there. A state of the path has the gradients of `equilibrium.vjp` at its q and load; at a critical
+   * point that refuses them.
+   * @throws OptionError 'no-load', 'bad-path'; NewtonError, SingularMatrixError where the start leads to no state of
+   *   rest; AbortError
+   */
+  path<P = Params>(
+    system: MechanicalSystem<P>,
+    start: EquilibriumStart<MechanicalSystem<P>>,
+    options: PathOptions<P>,
+  ): EquilibriumPath;
 }

@@ -5,6 +5,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {coversTimes, nearestName} from '../checks.js';
+import {constantTensor} from '../trace/trace.js';
 import type {Compliance, Constraint} from './constraint-kinds.js';
 import type {Event} from './events.js';
 import type {StateSpecs} from './hidden-states.js';
@@ -28,7 +29,11 @@ export class InputReads {
   private readonly read = new Set<string>();
   private readonly tree: Branch;
 
-  constructor(private readonly inputs: Inputs) {
+  /** @param time what functions find as t, where that is not the time of the run */
+  constructor(
+    private readonly inputs: Inputs,
+    private readonly time?: number,
+  ) {
     this.tree = branchesOf(inputs);
   }
 
@@ -72,7 +77,8 @@ export class InputReads {
         return input.at(at.t);
       });
       // A force's lambda is made when it is read, and not copied by a spread.
-      return f(Object.defineProperties<At>({...at, params}, ownGetters(at)));
+      const t = this.time === undefined ? at.t : constantTensor(this.time, []);
+      return f(Object.defineProperties<At>({...at, t, params}, ownGetters(at)));
     };
   }
 
