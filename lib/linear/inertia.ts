@@ -20,7 +20,8 @@ export class Inertia {
     // The pivots of a matrix with intermediate values are not those of the matrix without them.
     if (pattern.schurSize !== undefined || !structurallySymmetric(pattern)) return;
     this.mirror = transpose(pattern).source;
-    this.factor = analyzeLdlt(pattern).createFactor();
+    // Rows of constraints have nothing on their diagonals before others are eliminated.
+    this.factor = analyzeLdlt({...pattern, deferredPivots: Int32Array.from(multipliers)}).createFactor();
   }
 
   /**

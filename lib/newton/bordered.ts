@@ -1,7 +1,7 @@
 /**
  * A nonlinear system R(z, λ) = 0 whose parameter λ is an unknown, too, closed by a plane n · ((z, λ) − p) = 0. Near a
- * turning point in λ, where ∂R/∂z is singular, the whole is not (Keller 1977; Riks, Int. J. Solids Struct. 15, 1979). Its
- * matrix is solved with by blocks, so that only ∂R/∂z is ever factored.
+ * turning point in λ, where ∂R/∂z is singular, the whole is not (Keller 1977; Riks, Int. J. Solids Struct. 15, 1979).
+ * Its matrix is solved with by blocks, so that only ∂R/∂z is ever factored.
  */
 import {dot, type Factor} from '../linear/index.js';
 import type {NonlinearSystem} from './system.js';

@@ -1,7 +1,7 @@
 /**
  * States of rest along a load, by continuation in arc length: a predictor along the tangent, and Newton's method in the
- * plane across it (Riks, Int. J. Solids Struct. 15, 1979; Crisfield, Comput. Struct. 13, 1981), so that the path goes on
- * where the load has a limit and falls. Lengths are in units of the first step: what it moves, and its load.
+ * plane across it (Riks, Int. J. Solids Struct. 15, 1979; Crisfield, Comput. Struct. 13, 1981). The path goes on where
+ * the load has a limit and falls. Lengths are in units of the first step: what it moves, and its load.
  */
 import {
   abortSignal,
@@ -81,6 +81,7 @@ export interface CriticalPoint extends PathPoint {
 export interface EquilibriumPath {
   /** The start and what follows it. */
   readonly points: readonly PathPoint[];
+  /** In turn. Two of one step whose changes of `unstable` cancel remain unseen: take shorter steps. */
   readonly critical: readonly CriticalPoint[];
   /** 'ended' at `to`, by `until` or after all points; 'stuck' where not even the shortest step converges. */
   readonly status: 'ended' | 'stuck';
@@ -132,8 +133,8 @@ function follow(states: PathStates, {points: most, to, until, direction, signal}
     const {newtonIterations, factorizations} = states.counters;
     if (points.some(({unstable}, i) => unstable === undefined && (i > 0 || along === undefined)))
       warnings.push(
-        'The stiffness is not symmetric, or singular, at some points: bifurcations there are not found, and `unstable` is '
-          + 'undefined.',
+        'The stiffness is not symmetric, or singular, at some points: bifurcations there are not found, and `unstable` '
+          + 'is undefined.',
       );
     return {points, critical, status, warnings, newtonIterations, factorizations};
   };

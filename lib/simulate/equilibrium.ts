@@ -188,6 +188,9 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
   );
 }
 
+/** The step that lands on rest takes no time in which a jump could be located. */
+const oneStep = {switches: 'ignore', dt: 1, steps: 1, saveAt: 'end'} as const;
+
 /** What remains of the options for the search itself. */
 type SearchOptions = Omit<EquilibriumOptions, 'loadSteps' | 't1'>;
 
@@ -209,7 +212,7 @@ function searched<T>(
   const span = {from, to: given.t1 ?? from};
   const {loadSteps: steps, t1: _to, ...rest} = given;
   const by = (method: Newton, at: Initial = guess): T =>
-    search({...at, t: span.to}, {...rest, newton: method, scheme: restScheme(), dt: 1, steps: 1, saveAt: 'end'});
+    search({...at, t: span.to}, {...rest, newton: method, scheme: restScheme(), ...oneStep});
   const loaded = (count: number): T => {
     const method = rest.newton ?? newton({maxIterations: loadStepIterations});
     return by(rest.newton ?? newton(), afterLoadSteps(system, guess, span, count, {...rest, newton: method}));
@@ -248,9 +251,9 @@ function afterLoadSteps(
         ...options,
         newton: {...method, onFailure: 'halve'},
         scheme: restScheme(span),
+        ...oneStep,
         dt: 1 / steps,
         steps,
-        saveAt: 'end',
       },
     ),
   );
@@ -354,9 +357,7 @@ export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
           params,
           newton: read.newton ?? newton({maxIterations: pathIterations}),
           scheme: restScheme(),
-          dt: 1,
-          steps: 1,
-          saveAt: 'end',
+          ...oneStep,
         },
       );
       return followPath(requireRead(prepared), read);

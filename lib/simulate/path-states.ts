@@ -14,9 +14,14 @@ import type {PreparedRun} from './prepare.js';
 
 /** ∂R/∂λ is a difference over this share of the first step's load: exact for linear loads, 1e-7 for smooth ones. */
 const differenceShare = 1e-3;
-/** Critical points are located to this share of a step, beyond which the factor of the stiffness is rounding. */
-const locatedShare = 1e-9;
-/** Halvings of a step to that share are 30; false position takes a dozen at most. */
+/** Critical points are located to this share of a step: the load of a limit point to its square. */
+const locatedShare = 1e-8;
+/**
+ * Where the stiffness is singular to rounding, states this share of a step on either side are not: slender bodies have
+ * singular ones within 1e-4. Between them a point is located to the square of this.
+ */
+const singularShare = 1e-3;
+/** Halvings of a step to that share are 27; false position takes a dozen at most. */
 const maxLocations = 60;
 /** Inverse iterations for the eigenvalue nearest to zero: near a critical point each gains digits, from noise. */
 const inverseIterations = 4;
@@ -269,10 +274,11 @@ export class PathStates {
       const secant = (a.s * b.value - b.s * a.value) / (b.value - a.value);
       const s = a.value * b.value < 0 ? secant : (a.s + b.s) / 2;
       const found = this.advance(from, s);
-      // So near to it that the stiffness is singular to rounding, or somewhere else.
-      if (found === undefined) return b.s - a.s < 1e-3 * after.s ? this.located(nearest, a, b) : undefined;
+      if (found === undefined) return this.across(from, s, singularShare * after.s);
       nearest = {s, state: found.state, value: found.state.softest.value};
-      if (differs(a.state, found.state)) {
+      // Where rounding hides the sign of a pivot the eigenvalue itself tells the side.
+      const isHidden = found.state.point.unstable === undefined && from.point.unstable !== undefined;
+      if (isHidden ? nearest.value * b.value > 0 : differs(a.state, found.state)) {
         if (last === 'b') a = {...a, value: a.value / 2};
         [b, last] = [nearest, 'b'];
       } else {
@@ -282,6 +288,23 @@ export class PathStates {
       if (Math.abs(nearest.value) <= small) break;
     }
     return this.located(nearest, a, b);
+  }
+
+  /** A critical point so near to s that the stiffness is singular to rounding there, from states on either side. */
+  private across(from: PathState, s: number, distance: number): ReturnType<PathStates['critical']> {
+    const [a, b] = [s - distance, s + distance].map(at => this.advance(from, at)?.state);
+    if (a === undefined || b === undefined || !(a.softest.value * b.softest.value < 0)) return undefined;
+    const share = a.softest.value / (a.softest.value - b.softest.value);
+    const between = (x: Float64Array, y: Float64Array): Float64Array =>
+      x.map((value, i) => value + share * (y[i] - value));
+    const {lambda} = a.point;
+    const point = {
+      ...a.point,
+      load: a.point.load + share * (b.point.load - a.point.load),
+      q: between(a.point.q, b.point.q),
+      ...(lambda === undefined ? {} : {lambda: between(lambda, b.point.lambda!)}),
+    };
+    return this.located({s, state: {...a, point}}, {s, state: a}, {s: s + distance, state: b});
   }
 
   private located({state}: Located, a: Located, b: Located): ReturnType<PathStates['critical']> {
