@@ -160,7 +160,9 @@ function follow(states: PathStates, {points: most, to, until, direction, signal}
     let next = found.state;
     const passes = to !== undefined && (to - state.point.load) * (to - next.point.load) <= 0;
     if (passes) next = states.at(to, state, next);
-    locate(states, state, {s: length, state: next}, points.length, critical, warnings);
+    // A direction leads out of a critical point.
+    if (points.length > 1 || along === undefined)
+      locate(states, state, {s: length, state: next}, points.length, critical, warnings);
     points.push(next.point);
     state = next;
     if (passes || until?.(next.point) === true) break;

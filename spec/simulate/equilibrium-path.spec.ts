@@ -64,6 +64,7 @@ describe("paths of von Mises' truss", () => {
     const [{q, load: P, mode}] = path.critical;
     const options = {params: {P}, parameter: 'P', step: 0.02, points: 8, direction: mode.map(x => x / 20)};
     const branch = equilibrium.path(system, {q}, options);
+    expect(branch.warnings).to.deep.equal([]);
     expect(Math.abs(branch.points.at(-1)!.q[0])).to.be.above(0.5);
     for (const point of branch.points.slice(1)) {
       const forces = [1, -1].map(foot => {
