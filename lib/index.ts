@@ -51,7 +51,8 @@ export {
   type EquilibriumOptions,
   type EquilibriumVjp,
 } from './simulate/equilibrium.js';
-export type {CriticalPoint, EquilibriumPath, PathOptions, PathPoint} from './simulate/equilibrium-path.js';
+export type {CriticalPoint, EquilibriumPath, PathOptions} from './simulate/equilibrium-path.js';
+export type {PathPoint} from './simulate/path-states.js';
 export {linearize, type Linearization} from './simulate/linearize.js';
 export {modes, type NaturalModes, type ModesOptions, type ModesVjp} from './simulate/modes.js';
 export type {Eigenvalue} from './simulate/eigenvalues.js';

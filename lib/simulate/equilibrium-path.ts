@@ -20,7 +20,7 @@ import type {Check, Options} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {readNumeric, type Numeric} from '../system/numeric.js';
 import type {NumericParams, NumericParamsOf, Params} from '../system/params.js';
-import {differs, PathStates, type PathState} from './path-states.js';
+import {differs, PathStates, type PathPoint, type PathState} from './path-states.js';
 import type {PreparedRun} from './prepare.js';
 
 const nonzero: Check<number> = {what: 'a number that is not 0', test: value => finite.test(value) && value !== 0};
@@ -53,19 +53,6 @@ export type PathOptions<P = Params> = Omit<Options<typeof pathOptions>, 'params'
   /** Values of the system's `params`, by name. */
   readonly params?: NumericParamsOf<P>;
 };
-
-/** A state of rest on a path. */
-export interface PathPoint {
-  readonly load: number;
-  /** Row-major, as `Equilibrium.values`. */
-  readonly q: Float64Array;
-  readonly lambda?: Float64Array;
-  /**
-   * How many directions lower the energy: negative eigenvalues of the stiffness −∂f/∂q, in what constraints leave
-   * free. 0 is stable; undefined where the stiffness is not symmetric.
-   */
-  readonly unstable: number | undefined;
-}
 
 /** A state on a path in which the stiffness is singular. */
 export interface CriticalPoint extends PathPoint {

@@ -3,13 +3,12 @@ import {NewtonError, OptionError, SingularMatrixError} from '../errors.js';
 import {noCounts, type Counters} from '../integrate/counters.js';
 import {StepSystem} from '../integrate/step-system.js';
 import {dot, type Factor} from '../linear/index.js';
-import {Inertia} from '../linear/inertia.js';
+import {EigenvalueCount} from '../linear/eigenvalue-count.js';
 import {randomize} from '../linear/null-space.js';
 import {BorderedSystem, NewtonIteration, type ParametricSystem} from '../newton/index.js';
 import type {ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {Block} from '../step/layout.js';
-import type {PathPoint} from './equilibrium-path.js';
 import type {PreparedRun} from './prepare.js';
 
 /** ∂R/∂λ is a difference over this share of the first step's load: exact for linear loads, 1e-7 for smooth ones. */
@@ -25,6 +24,19 @@ const singularShare = 1e-3;
 const maxLocations = 60;
 /** Inverse iterations for the eigenvalue nearest to zero: near a critical point each gains digits, from noise. */
 const inverseIterations = 4;
+
+/** A state of rest on a path. */
+export interface PathPoint {
+  readonly load: number;
+  /** Row-major, as `Equilibrium.values`. */
+  readonly q: Float64Array;
+  readonly lambda?: Float64Array;
+  /**
+   * How many directions lower the energy: negative eigenvalues of the stiffness −∂f/∂q, in what constraints leave
+   * free. 0 is stable; undefined where the stiffness is not symmetric.
+   */
+  readonly unstable: number | undefined;
+}
 
 /** A state of rest with its tangent, of unit length. */
 export interface PathState {
@@ -114,7 +126,7 @@ export class PathStates {
   private readonly inner: LoadedSystem;
   private readonly bordered: BorderedSystem;
   private readonly iteration: NewtonIteration;
-  private readonly inertia: Inertia;
+  private readonly eigenvalues: EigenvalueCount;
   /** Squares of the units of all unknowns and of the load; infinite where one counts for nothing. */
   private readonly units: Float64Array;
   private readonly coordinates: Block;
@@ -130,7 +142,7 @@ export class PathStates {
     [this.coordinates] = blocks;
     const multipliers = blocks.filter(block => block.isMultiplier === true);
     const rows = multipliers.flatMap(({offset, size}) => Array.from({length: size}, (_, i) => offset + i));
-    this.inertia = new Inertia(this.inner.pattern, rows);
+    this.eigenvalues = new EigenvalueCount(this.inner.pattern, rows);
     this.units = new Float64Array(this.bordered.z.length).fill(Infinity);
   }
 
@@ -192,7 +204,7 @@ export class PathStates {
 
   private get unstable(): number | undefined {
     const {matrixValues} = this.inner;
-    return matrixValues === undefined ? undefined : this.inertia.unstable(matrixValues);
+    return matrixValues === undefined ? undefined : this.eigenvalues.unstable(matrixValues);
   }
 
   product(a: Float64Array, b: Float64Array): number {

@@ -7,7 +7,7 @@ import {analyzeLdlt, type SparseLdltFactor} from './sparse-ldlt.js';
 const asymmetry = 1e-9;
 
 /** Negative eigenvalues of matrices of one pattern. */
-export class Inertia {
+export class EigenvalueCount {
   /** Where the mirror image of each entry is. */
   private readonly mirror: Int32Array | undefined;
   private readonly factor: SparseLdltFactor | undefined;
