@@ -11,6 +11,7 @@ export {extruded, mapped, type PointMap} from './mesh/transform.js';
 export type {Body, BodyState, RayleighDamping} from './body/body.js';
 export {heat, reactionDiffusion, type HeatSpec, type ReactionDiffusionSpec} from './diffusion/diffusion.js';
 export type {FieldState, FieldSystem} from './diffusion/fields.js';
+export type {StateGradient} from './body/evaluate.js';
 export {rod, type Rod, type RodSpec} from './rod/rod.js';
 export {cloth, type ClothSpec} from './shell/cloth.js';
 export {shell, type ShellBody, type ShellSpec} from './shell/shell.js';

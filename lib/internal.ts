@@ -16,7 +16,7 @@ export {InputReads} from './system/inputs.js';
 export {massAction} from './system/mass.js';
 export {type NestedNumbers, type NumericValue, readNumeric} from './system/numeric.js';
 export type {Bivariant, Tree} from './system/params.js';
-export {derivativeAlong, isElementwise} from './trace/differentials.js';
+export {derivativeAlong, isElementwise, transposedProduct} from './trace/differentials.js';
 export {lifted} from './trace/lifted.js';
 export {freeBodies} from './system/rotations.js';
 export {noEvent} from './system/switches.js';

@@ -10,7 +10,7 @@ import {boundary} from '../mesh/topology.js';
 import type {CellBlock} from './blocks.js';
 import type {ReadField} from './coefficient.js';
 import {elementsAt, forceOf, type ElementGroup} from './elements.js';
-import {evaluated, type NumericState} from './evaluate.js';
+import {evaluated, valueAndGradient, type NumericState, type StateGradient} from './evaluate.js';
 import {sectionAtNodes, spreadVectors, volumesOf, type Volumes} from './integrals.js';
 import type {Load, LoadPlace} from './loads.js';
 import {massOf} from './mass.js';
@@ -57,6 +57,12 @@ export interface Body extends MechanicalSystem {
    * @returns what the function returns, row-major
    */
   evaluate(f: (at: Required<BodyState>) => tf.Tensor, state: NumericState): Float64Array;
+  /**
+   * A number of a state, and its derivatives by q and by params at this q, in double precision. In equilibrium, q
+   * depends on params as well: add the pullback of the derivative by q (`equilibrium.vjp`).
+   * @throws ShapeError 'not-scalar' where the function does not return one number
+   */
+  valueAndGrad(f: (at: Required<BodyState>) => tf.Tensor, state: NumericState): StateGradient;
 }
 
 /** Rayleigh's damping: `mass` · M + `stiffness` · K of the current position. */
@@ -257,5 +263,6 @@ export function bodyOf(parts: BodyParts): Body {
       return at => read(displacement(at));
     },
     evaluate: (f, state) => evaluated(f, state),
+    valueAndGrad: (f, state) => valueAndGradient(f, state),
   };
 }

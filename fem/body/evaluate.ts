@@ -1,7 +1,7 @@
 /** Functions of a body's state, evaluated in double precision. */
 import * as tf from '@tensorflow/tfjs';
-import type {Numeric, NumericParams, Params} from '../../lib/index.js';
-import {compileCapturing, readNumeric} from '../../lib/internal.js';
+import {ShapeError, type Numeric, type NumericParams, type Params} from '../../lib/index.js';
+import {compileCapturing, constantTensor, readNumeric, transposedProduct} from '../../lib/internal.js';
 
 /** A state in numbers: free degrees of freedom, their rates and the time (default 0), and parameters. */
 export interface NumericState {
@@ -39,27 +39,77 @@ type StateFunction = (at: {
   readonly params: Params;
 }) => tf.Tensor;
 
-/** A function compiled for states of the shapes of this one; it returns what f does, row-major. */
-export function evaluator(f: StateFunction, {q, v, params = {}}: NumericState): (state: NumericState) => Float64Array {
-  const read = (state: NumericState): {name: string; values: Float64Array; shape: readonly number[]}[] => [
-    {name: 'q', ...readNumeric(state.q, 'evaluate: q')},
-    ...(state.v === undefined ? [] : [{name: 'v', ...readNumeric(state.v, 'evaluate: v')}]),
-    {name: 't', ...readNumeric(state.t ?? 0, 'evaluate: t')},
-    ...leavesOf(state.params ?? {}).map(({name, value}) => ({name, ...readNumeric(value, `evaluate: ${name}`)})),
-  ];
-  const {executable, captured} = compileCapturing(
-    (at: {readonly [name: string]: tf.Tensor}) => ({
-      value: f({q: at.q, v: at.v ?? tf.zerosLike(at.q), t: at.t, params: treeOf(params, at)}),
-    }),
-    Object.fromEntries(read({q, v, params}).map(({name, shape}) => [name, shape])),
-  );
+/** The inputs of a state by name: 'q', 't', 'params.E'. */
+const inputsOf = (state: NumericState): {name: string; values: Float64Array; shape: readonly number[]}[] => [
+  {name: 'q', ...readNumeric(state.q, 'evaluate: q')},
+  ...(state.v === undefined ? [] : [{name: 'v', ...readNumeric(state.v, 'evaluate: v')}]),
+  {name: 't', ...readNumeric(state.t ?? 0, 'evaluate: t')},
+  ...leavesOf(state.params ?? {}).map(({name, value}) => ({name, ...readNumeric(value, `evaluate: ${name}`)})),
+];
+
+/** A function of named tensors compiled for states of the shapes of this one; it returns the numbers of each output. */
+function compiledFor<Out extends string>(
+  f: (at: {readonly [name: string]: tf.Tensor}) => {readonly [name in Out]?: tf.Tensor},
+  first: NumericState,
+): (state: NumericState) => (name: Out) => Float64Array {
+  const shapes = Object.fromEntries(inputsOf(first).map(({name, shape}) => [name, shape]));
+  const {executable, captured} = compileCapturing<string, Out>(f, shapes);
   return state => {
-    for (const {name, values} of read(state)) executable.optionalBuffer(name)?.set(values);
+    for (const {name, values} of inputsOf(state)) executable.optionalBuffer(name)?.set(values);
     for (const {name, tensor} of captured) executable.optionalBuffer(name)?.set(readNumeric(tensor, 'evaluate').values);
     executable.run('value');
-    return executable.buffer('value').slice();
+    return name => executable.buffer(name).slice();
   };
+}
+
+/** A function of the state as one of named tensors. */
+const ofTensors =
+  (f: StateFunction, params: NumericParams = {}) =>
+  (at: {readonly [name: string]: tf.Tensor}): tf.Tensor =>
+    f({q: at.q, v: at.v ?? tf.zerosLike(at.q), t: at.t, params: treeOf(params, at)});
+
+/** A function compiled for states of the shapes of this one; it returns what f does, row-major. */
+export function evaluator(f: StateFunction, first: NumericState): (state: NumericState) => Float64Array {
+  const value = ofTensors(f, first.params);
+  const run = compiledFor<'value'>(at => ({value: value(at)}), first);
+  return state => run(state)('value');
 }
 
 /** What f returns at a state, row-major. */
 export const evaluated = (f: StateFunction, state: NumericState): Float64Array => evaluator(f, state)(state);
+
+/** A number of a state, and its derivatives by displacements and by parameters. */
+export interface StateGradient {
+  readonly value: number;
+  readonly gradient: {
+    /** [free] */
+    readonly q: Float64Array;
+    /** The tree of the state's params; what the function does not read has zeros. */
+    readonly params: {readonly [name: string]: Float64Array | StateGradient['gradient']['params']};
+  };
+}
+
+/** @throws ShapeError 'not-scalar' where f does not return one number */
+export function valueAndGradient(f: StateFunction, state: NumericState): StateGradient {
+  const {params = {}} = state;
+  const value = ofTensors(f, params);
+  const names = ['q', ...leavesOf(params).map(({name}) => name)];
+  const numbers = compiledFor<string>(at => {
+    const found = value(at);
+    if (found.size !== 1)
+      throw new ShapeError('not-scalar', `valueAndGrad: f returned [${found.shape.join(', ')}]; return one number.`, {
+        shape: found.shape,
+      });
+    const one = constantTensor(1, found.shape);
+    const slopes = names.map(name => [`by.${name}`, transposedProduct(value, at, name, one)] as const);
+    return {value: found, ...Object.fromEntries(slopes)};
+  }, state)(state);
+  const tree = (of: NumericParams, path: string): StateGradient['gradient']['params'] =>
+    Object.fromEntries(
+      Object.entries(of).map(([key, leaf]) => {
+        const name = `${path}.${key}`;
+        return [key, names.includes(name) ? numbers(`by.${name}`) : tree(leaf as NumericParams, name)];
+      }),
+    );
+  return {value: numbers('value')[0], gradient: {q: numbers('by.q'), params: tree(params, 'params')}};
+}

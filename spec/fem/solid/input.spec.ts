@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {box, loads, materials, solid, supports, type Mesh, type SolidSpec} from '../../../fem/index.js';
-import {equilibrium, OptionError, SingularMatrixError} from '../../../lib/index.js';
+import {equilibrium, OptionError, ShapeError, SingularMatrixError} from '../../../lib/index.js';
 import {massAction} from '../../../lib/internal.js';
 
 const mesh = box([2, 1], [2, 1]);
@@ -145,5 +145,28 @@ describe('a body', function () {
     weight.assign(tf.scalar(3));
     expect(energy()).to.be.closeTo(3 * 0.25, 1e-14);
     weight.dispose();
+  });
+
+  it('numbers of a state have derivatives, also where they are derivatives of the energy', () => {
+    const body = solid({
+      mesh: box([1, 1], [1, 1]),
+      material: materials.linearElastic({E: ({E}) => E as tf.Tensor, nu: 0}),
+      density: 1,
+      supports: [supports.held('left')],
+    });
+    // Pulled by u the body has the stress E u, the energy E u²/2, and half of its reaction at each of two nodes.
+    const state = {q: [0.5, 0, 0.5, 0], params: {E: 8}};
+    const {value, gradient} = body.valueAndGrad(body.energy, state);
+    expect(value).to.be.closeTo(1, 1e-14);
+    [2, 0, 2, 0].forEach((wanted, i) => expect(gradient.q[i]).to.be.closeTo(wanted, 1e-13));
+    expect((gradient.params.E as Float64Array)[0]).to.be.closeTo(0.125, 1e-14);
+    const stress = body.valueAndGrad(at => tf.mean(body.stress('vonMises', at)), state);
+    expect(stress.value).to.be.closeTo(4, 1e-13);
+    expect(stress.gradient.q[0] + stress.gradient.q[2]).to.be.closeTo(8, 1e-13);
+    expect((stress.gradient.params.E as Float64Array)[0]).to.be.closeTo(0.5, 1e-13);
+    expect(() => body.valueAndGrad(body.displacement, state)).to.throw(
+      ShapeError,
+      /returned \[4, 2\]; return one number/,
+    );
   });
 });
