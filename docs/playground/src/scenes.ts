@@ -1,6 +1,8 @@
 /** The gallery: systems with parameters on sliders, with what is drawn of them. */
-import {ode, radauIIA5, type SimulateOptions, type System} from 'stiffgrad';
-import {chain, doublePendulum, pendulum, springMesh} from 'stiffgrad/models';
+import {ode, radauIIA5, trapezoid, type SimulateOptions, type System} from 'stiffgrad';
+import {box, loads, materials, solid, supports} from 'stiffgrad/fem';
+import {chain, doublePendulum, pendulum, springMesh, withFigure} from 'stiffgrad/models';
+import {bodyFigure} from 'stiffgrad/plot';
 import * as tf from '@tensorflow/tfjs';
 import type {SceneCard, Slider} from './messages.js';
 
@@ -48,6 +50,24 @@ const net = springMesh({
   drag: at('drag'),
   g: 9.81,
 });
+
+const softBeam = solid({
+  mesh: box([4, 1], [8, 2], 'quad8'),
+  material: materials.neoHookean({E: at('E'), nu: 0.3}),
+  density: 1,
+  supports: [supports.held('left')],
+  loads: [loads.gravity(({params}) => tf.mul(at('g')(params), [0, -1]))],
+});
+const stressedBeam = withFigure(
+  softBeam,
+  bodyFigure(softBeam, {
+    field: {values: state => softBeam.stress('vonMises', state), name: 'von Mises stress', unit: 'Pa'},
+  }),
+);
+/** The corner at (4, 0), in vertical direction. */
+const tip = softBeam.free.indexOf(
+  1 + Array.from(softBeam.mesh.points).findIndex((x, i, all) => i % 2 === 0 && x === 4 && all[i + 1] === 0),
+);
 
 export const scenes: readonly Scene[] = [
   {
@@ -114,6 +134,18 @@ export const scenes: readonly Scene[] = [
       options: {dt: 0.02, t1: 4, params: values},
     }),
     shown: {series: 'q', component: middle(net.positions), label: 'height of the middle', unit: 'm'},
+  },
+  {
+    id: 'beam',
+    title: 'A soft beam that falls',
+    text: 'Finite elements of a rubber-like beam, held at its left end and let go; colours are stresses.',
+    sliders: [slider('E', "Young's modulus", 'Pa', [800, 1500, 4000]), slider('g', 'Gravity', 'm/s²', [1.6, 9.81, 12])],
+    make: values => ({
+      system: stressedBeam,
+      initial: stressedBeam.start,
+      options: {dt: 0.02, t1: 1.2, scheme: trapezoid(), params: values},
+    }),
+    shown: {series: 'q', component: tip, label: 'height of the tip', unit: 'm'},
   },
   {
     id: 'vanderpol',
