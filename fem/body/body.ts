@@ -161,6 +161,8 @@ export function bodyOf(parts: BodyParts): Body {
   const volumes = (params: Params): Volumes[] =>
     blocks.map(block => volumesOf(block, mesh, points === undefined ? undefined : points(params)));
   const preparedLoads = loads.map(load => load.prepare(mesh));
+  /** Forces of constant fields, which are computed once. */
+  const constantForces = new Map<string, Float64Array>();
   const displacement = (at: BodyState): tf.Tensor => displacementOf(nodal(at));
   const loadPlace = (at: BodyState): LoadPlace => {
     const {q, v, t, params} = stateOf(at);
@@ -180,8 +182,22 @@ export function bodyOf(parts: BodyParts): Body {
       velocity: () => traced.derivativeAlong(moved, {q, t}, {q: v, t: tf.onesLike(t)}),
       nodal: values,
       spread: (field, by) => {
-        const scale = [...factors(params), ...(by === 'mass' ? [densityFor('gravity')(params)] : [])];
-        return spreadVectors(volumes(params), field, {X, t, params}, scale);
+        const scale = (own: Params): ReadField[] => [
+          ...factors(own),
+          ...(by === 'mass' ? [densityFor('gravity')(own)] : []),
+        ];
+        if (typeof field === 'function' || points !== undefined || !parts.isMassConstant)
+          return spreadVectors(volumes(params), field, {X, t, params}, scale(params));
+        const key = `${by} ${field.join(' ')}`;
+        let forces = constantForces.get(key);
+        if (forces === undefined) {
+          const computed = (): tf.Tensor => {
+            const at = {X: positionsOf(mesh, undefined, {}), t: constantTensor(0, []), params: {}};
+            return spreadVectors(volumes({}), field, at, scale({}));
+          };
+          constantForces.set(key, (forces = evaluated(computed, {q: 0})));
+        }
+        return constantTensor(forces, [nodes, d]);
       },
     };
   };

@@ -40,8 +40,8 @@ export class Mirror {
   /** Spanning forest: edge e goes from a vertex already reached, through one entry, to a new vertex. */
   private readonly edges: Int32Array;
   private readonly edgesBack: Int32Array;
-  /** D A of the last matrix; scratch that the factors of an analysis share. */
-  private readonly scaled: Float64Array;
+  /** D A of the last matrix for which D ≠ I; scratch that the factors of an analysis share. */
+  private scaled: Float64Array | undefined;
 
   /** The pattern must be structurally symmetric. */
   constructor(private readonly pattern: Pattern) {
@@ -61,7 +61,6 @@ export class Mirror {
     this.below = this.above.map(p => mirror[p]);
     this.edges = spanningForest(pattern);
     this.edgesBack = this.edges.map(p => mirror[p]);
-    this.scaled = new Float64Array(columns.length);
   }
 
   /**
@@ -69,10 +68,11 @@ export class Mirror {
    * where there is none, mostly found out early.
    */
   symmetrize(values: Float64Array, scale: Float64Array): Float64Array | undefined {
-    const {row, scaled} = this;
+    const {row} = this;
     scale.fill(1);
     if (this.equal(values)) return values;
     if (!this.spread(values, scale) || !this.equalScaled(values, scale)) return undefined;
+    const scaled = (this.scaled ??= new Float64Array(row.length));
     for (let p = 0; p < scaled.length; p++) scaled[p] = values[p] * scale[row[p]];
     return scaled;
   }
