@@ -41,6 +41,22 @@ describe('a rod', function () {
     expect(Math.log2(coarse / fine)).to.be.within(1.9, 2.2);
   });
 
+  it('asks for the moment that turns its end, where the end is turned as far', () => {
+    const [length, EI, moment] = [2, 3, 0.75];
+    const of = (given: Partial<RodSpec>): Rod => rod({centreline: straight(4, 2, length), EA: 1e4, EI, ...given});
+    const held = supports.held('start');
+    const bent = of({supports: [held], loads: [loads.pointMoment('end', moment)]});
+    const turned = of({supports: [held, supports.turned('end', (moment * length) / EI)]});
+    const ends = [bent, turned].map(body => {
+      const found = equilibrium(body, {q: body.start.q});
+      const q = found.values('q');
+      found.dispose();
+      return {tip: tip(body, q), moment: body.evaluate(at => body.reaction(at), {q}).at(-1) as number};
+    });
+    expect(Math.hypot(ends[0].tip[0] - ends[1].tip[0], ends[0].tip[1] - ends[1].tip[1])).to.be.below(1e-9);
+    expect(ends[1].moment).to.be.closeTo(moment, 1e-9);
+  });
+
   slow('rolls up to a circle, and turns on', () => {
     for (const [d, turns] of [
       [2, 1],
