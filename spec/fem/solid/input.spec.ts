@@ -119,6 +119,26 @@ describe('a body', function () {
     }
   });
 
+  it('at rest at an instant is pulled by the velocity and acceleration of its supports', () => {
+    // A bar of cells of length h = 1/2, E = 100, ρ = 3, with u = t²/10 at its left end: u̇ = ü = 1/5 at t = 1.
+    const tip = (more: Partial<SolidSpec>): number => {
+      const body = solid({
+        mesh: box([1, 1], [2, 1]),
+        material: materials.linearElastic({E: 100, nu: 0}),
+        density: 3,
+        supports: [supports.prescribed('left', ({t}) => tf.mul(tf.square(t), [0.1, 0]))],
+        ...more,
+      });
+      const q = equilibrium(body, {q: body.start.q, t: 1}).values('q');
+      return body.evaluate(body.probe([[1, 0.5]]), {q, t: 1})[0];
+    };
+    // The force on the next nodes is −(ρ h/6)(ü + α u̇) by a consistent mass, (E/h) β u̇ by damping of stiffness.
+    expect(tip({})).to.be.closeTo(0.1, 1e-12);
+    expect(tip({mass: 'consistent'})).to.be.closeTo(0.1 - 0.05 / 200, 1e-12);
+    expect(tip({mass: 'consistent', damping: {mass: 1}})).to.be.closeTo(0.1 - 0.1 / 200, 1e-12);
+    expect(tip({damping: {stiffness: 0.1}})).to.be.closeTo(0.12, 1e-12);
+  });
+
   it('on an elastic foundation sinks by load by stiffness', () => {
     const body = solid({
       mesh,
