@@ -1,6 +1,16 @@
 /** The gallery: systems with parameters on sliders, with what is drawn of them. */
-import {ode, radauIIA5, trapezoid, type SimulateOptions, type System} from 'stiffgrad';
-import {box, loads, materials, solid, supports} from 'stiffgrad/fem';
+import {
+  backtracking,
+  bdf2,
+  newton,
+  ode,
+  radauIIA5,
+  trapezoid,
+  type Params,
+  type SimulateOptions,
+  type System,
+} from 'stiffgrad';
+import {box, cloth, loads, mapped, materials, obstacles, rod, solid, supports, type Body} from 'stiffgrad/fem';
 import {chain, doublePendulum, pendulum, springMesh, withFigure} from 'stiffgrad/models';
 import {bodyFigure} from 'stiffgrad/plot';
 import * as tf from '@tensorflow/tfjs';
@@ -64,10 +74,68 @@ const stressedBeam = withFigure(
     field: {values: state => softBeam.stress('vonMises', state), name: 'von Mises stress', unit: 'Pa'},
   }),
 );
-/** The corner at (4, 0), in vertical direction. */
-const tip = softBeam.free.indexOf(
-  1 + Array.from(softBeam.mesh.points).findIndex((x, i, all) => i % 2 === 0 && x === 4 && all[i + 1] === 0),
-);
+
+const strip = rod({
+  centreline: Array.from({length: 17}, (_, i) => [i / 16, 0]),
+  EA: 1000,
+  EI: at('EI'),
+  density: 1,
+  supports: [supports.held('start')],
+  loads: [loads.pointMoment('end', ({t, params}) => tf.mul(at('moment')(params), tf.clipByValue(t, 0, 1)))],
+  damping: {mass: 8},
+});
+
+const sheet = cloth({
+  mesh: mapped(box([1, 1], [6, 6], 'tri3'), ([x, y]) => [x, y, 0]),
+  thickness: 5e-4,
+  E: at('E'),
+  nu: 0.3,
+  bending: at('bending'),
+  density: 400,
+  supports: [supports.held(([x, y]) => y === 1 && (x === 0 || x === 1))],
+  loads: [loads.gravity([0, 0, -9.81])],
+  damping: {mass: 3},
+});
+
+const radius = 0.5;
+const centre = (params: Params): tf.Tensor => tf.stack([tf.scalar(2.2), at('height')(params)]);
+const touch = loads.contact('bottom', {
+  with: obstacles.ball({centre: ({params}) => centre(params), radius}),
+  reach: 0.02,
+  stiffness: 25_000,
+});
+const finger = solid({
+  mesh: box([3, 0.3], [12, 1], 'quad8'),
+  material: materials.neoHookean({E: at('E'), nu: 0.3}),
+  density: 1,
+  supports: [supports.held('left')],
+  loads: [loads.pressure('top', ({t, params}) => tf.mul(at('pressure')(params), tf.clipByValue(t, 0, 1))), touch],
+  damping: {mass: 4},
+});
+const fingerFigure = bodyFigure(finger, {
+  field: {values: state => finger.stress('vonMises', state), name: 'von Mises stress', unit: 'Pa'},
+});
+const corners = 1 + Math.max(...fingerFigure.faces!.flat());
+/** The finger, and the ball as one more point. */
+const touching = withFigure(finger, {
+  ...fingerFigure,
+  points: state => tf.concat([fingerFigure.points(state), tf.reshape(centre(state.params), [1, 2])]),
+  radius: [...Array<number>(corners).fill(0), radius],
+  field: {...fingerFigure.field!, values: state => tf.pad(fingerFigure.field!.values(state), [[0, 1]])},
+});
+
+/** The place in q of a value of the node at a point: of its displacement by axis first. */
+function componentAt(
+  {mesh, free}: Body,
+  point: readonly number[],
+  component: number,
+  components = point.length,
+): number {
+  const d = mesh.dimension;
+  const nodes = Array.from({length: mesh.points.length / d}, (_, node) => node);
+  const node = nodes.find(i => point.every((x, k) => mesh.points[d * i + k] === x))!;
+  return free.indexOf(components * node + component);
+}
 
 export const scenes: readonly Scene[] = [
   {
@@ -145,7 +213,50 @@ export const scenes: readonly Scene[] = [
       initial: stressedBeam.start,
       options: {dt: 0.02, t1: 1.2, scheme: trapezoid(), params: values},
     }),
-    shown: {series: 'q', component: tip, label: 'height of the tip', unit: 'm'},
+    shown: {series: 'q', component: componentAt(softBeam, [4, 0], 1), label: 'height of the tip', unit: 'm'},
+  },
+  {
+    id: 'rod',
+    title: 'A rod that rolls up',
+    text: 'A moment at its free end grows for a second; with 2π times the stiffness by the length it becomes a ring.',
+    sliders: [slider('moment', 'Moment', 'N·m', [1, 6.3, 9]), slider('EI', 'Bending stiffness', 'N·m²', [0.8, 1, 3])],
+    make: values => ({
+      system: strip,
+      initial: strip.start,
+      options: {dt: 0.02, t1: 2, scheme: bdf2(), params: values},
+    }),
+    shown: {series: 'q', component: componentAt(strip, [1, 0], 1, 3), label: 'height of the end', unit: 'm'},
+  },
+  {
+    id: 'cloth',
+    title: 'A cloth that hangs',
+    text: 'A square of cloth, held at two corners and let go from flat.',
+    sliders: [
+      slider('bending', 'Bending stiffness', 'N·m', [5e-5, 2e-4, 2e-3]),
+      slider('E', "Young's modulus", 'Pa', [1e4, 5e4, 2e5]),
+    ],
+    make: values => ({
+      system: sheet,
+      initial: sheet.start,
+      options: {dt: 0.05, t1: 2, scheme: bdf2(), params: values},
+    }),
+    shown: {series: 'q', component: componentAt(sheet, [0.5, 0, 0], 2), label: 'height of the free edge', unit: 'm'},
+  },
+  {
+    id: 'finger',
+    title: 'A soft finger that touches',
+    text: 'A pressure on its back bends the finger onto a ball; colours are stresses.',
+    sliders: [
+      slider('pressure', 'Pressure', 'Pa', [2, 20, 40]),
+      slider('E', "Young's modulus", 'Pa', [5000, 10_000, 30_000]),
+      slider('height', 'Height of the ball', 'm', [-1.2, -0.9, -0.6]),
+    ],
+    make: values => ({
+      system: touching,
+      initial: finger.start,
+      options: {dt: 0.05, t1: 3, scheme: bdf2(), newton: newton({step: backtracking()}), params: values},
+    }),
+    shown: {series: 'q', component: componentAt(finger, [3, 0], 1), label: 'height of the tip', unit: 'm'},
   },
   {
     id: 'vanderpol',
