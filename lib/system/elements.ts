@@ -25,7 +25,8 @@ import {modelled} from '../graph/newton-matrix.js';
 import type {Node, Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import {replaceNodes} from '../graph/simplify.js';
-import {nodeOf, tensorOf, trace, within} from '../trace/trace.js';
+import {tensorFrom} from '../trace/tape.js';
+import {trace, within, type Captured} from '../trace/trace.js';
 import type {ForceTerm} from './mechanics.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
@@ -87,34 +88,51 @@ export function elements<P extends ParamsLike<P> = Params>(
   const rows = Object.entries(data).map(([name, value]) => ({name, ...own.dataRows(name, value)}));
   return ({q, params}) =>
     within('elements', () => {
-      const positions = own.positions(q.shape);
       const shape = [width, ...q.shape.slice(1)];
       const gradient = elementGradient(energy, shape, rows, params);
-      const x = gather(nodeOf(q), positions, [count, ...shape]);
-      const data = rows.map(({given, shape: row}) =>
-        given instanceof tf.Tensor ? nodeOf(given) : constant(given, [count, ...row]),
+      const fields = rows.flatMap(({given}) => (given instanceof tf.Tensor ? [given] : []));
+      return tensorFrom([q, ...fields, ...gradient.captured.map(({tensor}) => tensor)], ([at, ...others]) =>
+        forceNode(gradient, rows, {q: at, fields: others.slice(0, fields.length), outer: others.slice(fields.length)}),
       );
-      const replacements = new Map<Node, Node>([
-        [gradient.x, x],
-        ...gradient.data.map((node, i) => [node, data[i]] as const),
-      ]);
-      const [all] = batch([gradient.node], replacements, count);
-      const [blocks] = batch([hessianOf(gradient)], replacements, count);
-      const force = neg(scatter(reshape(all, [all.size]), positions, q.shape));
-      // Other inputs of the energy may depend on the state, too.
-      const others = [...data, ...gradient.captured].filter(({op, dtype}) => op !== 'constant' && dtype === 'float');
-      /** The force, with these blocks for its derivative by x. */
-      const derivedBy = (curvature: Node): Node =>
-        declared(force, [x, ...others], cotangent => {
-          const pulled = neg(gather(cotangent, positions, x.shape));
-          const column = reshape(pulled, [count, sizeOf(shape), 1]);
-          return [reshape(matMul(curvature, column), x.shape), ...pulledPast(x, all, others, pulled)];
-        });
-      const exact = derivedBy(blocks);
-      const model =
-        hessian === 'exact' ? exact : derivedBy(semidefinite(blocks, hessian === 'projected' ? 'zero' : 'turned'));
-      return tensorOf(modelled(force, exact, model));
     });
+
+  /** The force where q, tensors among the data and what the energy has captured are these nodes. */
+  function forceNode(
+    isolated: ElementGradient,
+    rows: readonly DataRows[],
+    {q, fields, outer}: {readonly q: Node; readonly fields: readonly Node[]; readonly outer: readonly Node[]},
+  ): Node {
+    const positions = own.positions(q.shape);
+    const shape = [width, ...q.shape.slice(1)];
+    // Parameters and variables are values of the surrounding trace, equal for all elements.
+    const captured = new Map<Node, Node>(isolated.captured.map(({node}, i) => [node, outer[i]]));
+    const gradient = {...isolated, node: replaceNodes([isolated.node], captured)[0]};
+    const x = gather(q, positions, [count, ...shape]);
+    let field = 0;
+    const data = rows.map(({given, shape: row}) =>
+      given instanceof tf.Tensor ? fields[field++] : constant(given, [count, ...row]),
+    );
+    const replacements = new Map<Node, Node>([
+      [gradient.x, x],
+      ...gradient.data.map((node, i) => [node, data[i]] as const),
+    ]);
+    const [all] = batch([gradient.node], replacements, count);
+    const [blocks] = batch([hessianOf(gradient)], replacements, count);
+    const force = neg(scatter(reshape(all, [all.size]), positions, q.shape));
+    // Other inputs of the energy may depend on the state, too.
+    const others = [...data, ...outer].filter(({op, dtype}) => op !== 'constant' && dtype === 'float');
+    /** The force, with these blocks for its derivative by x. */
+    const derivedBy = (curvature: Node): Node =>
+      declared(force, [x, ...others], cotangent => {
+        const pulled = neg(gather(cotangent, positions, x.shape));
+        const column = reshape(pulled, [count, sizeOf(shape), 1]);
+        return [reshape(matMul(curvature, column), x.shape), ...pulledPast(x, all, others, pulled)];
+      });
+    const exact = derivedBy(blocks);
+    const model =
+      hessian === 'exact' ? exact : derivedBy(semidefinite(blocks, hessian === 'projected' ? 'zero' : 'turned'));
+    return modelled(force, exact, model);
+  }
 }
 
 /** Cotangents of `wrt` for a cotangent of a value that depends on x as well, which stays as it is. */
@@ -228,7 +246,7 @@ interface ElementGradient {
   readonly x: Node;
   readonly data: readonly Node[];
   /** Values of the surrounding trace that the energy reads. */
-  readonly captured: readonly Node[];
+  readonly captured: readonly Captured[];
 }
 
 function elementGradient<P>(
@@ -250,9 +268,7 @@ function elementGradient<P>(
   );
   const [x, ...data] = graph.inputs.slice(0, 1 + rows.length);
   const [gradient] = pullback([graph.outputs[0].node], [x], [scalar(1)]);
-  // Parameters and variables are values of the surrounding trace, equal for all elements.
-  const outer = new Map<Node, Node>(captured.map(({node, tensor}) => [node, nodeOf(tensor)]));
-  return {node: replaceNodes([orZeros(gradient, x)], outer)[0], x, data, captured: [...outer.values()]};
+  return {node: orZeros(gradient, x), x, data, captured};
 }
 
 /** The Hessian of one element as a matrix: its gradient's tangents along all unit vectors at once. */

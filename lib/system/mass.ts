@@ -4,7 +4,8 @@ import {OptionError, ShapeError} from '../errors.js';
 import {reshape, sparseSolve} from '../graph/build.js';
 import {sameShape, sizeOf, type Shape} from '../graph/node.js';
 import {linalg} from '../linalg/index.js';
-import {constantTensor, nodeOf, tensorOf} from '../trace/trace.js';
+import {tensorFrom} from '../trace/tape.js';
+import {constantTensor} from '../trace/trace.js';
 import {readNumeric, type Numeric} from './numeric.js';
 import type {Bivariant, Params} from './params.js';
 import {returned} from './returned.js';
@@ -151,8 +152,10 @@ export function massAction<P>(mass: AnyMass<P> | undefined, at: MassPlace<P>): M
       return tf.reshape(tf.unsortedSegmentSum(tf.mul(values, parts), to, w.size), w.shape);
     },
     solve: f => {
-      const a = reshape(nodeOf(entries(f)), [1, rows.length]);
-      return tensorOf(reshape(sparseSolve(a, reshape(nodeOf(f), [1, f.size]), {rows, columns}), f.shape));
+      const count = rows.length;
+      return tensorFrom([entries(f), f], ([a, b]) =>
+        reshape(sparseSolve(reshape(a, [1, count]), reshape(b, [1, f.size]), {rows, columns}), f.shape),
+      );
     },
   };
 }

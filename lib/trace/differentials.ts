@@ -13,7 +13,8 @@ import {topological} from '../graph/node.js';
 import {simplifyNodes, replaceNodes} from '../graph/simplify.js';
 import {sparsityPattern} from '../graph/sparsity.js';
 import type {Captured} from './trace.js';
-import {isTracing, nodeOf, tensorOf, trace} from './trace.js';
+import {tensorFrom} from './tape.js';
+import {isTracing, trace} from './trace.js';
 
 /** Tensors by name. */
 export interface Tensors {
@@ -29,12 +30,25 @@ interface Isolated {
   readonly lifts: boolean;
 }
 
-/** The nodes of the surrounding trace that inputs and captured tensors stand for. */
-const placeOf = ({inputs, captured}: Isolated, at: Tensors): Map<Node, Node> =>
-  new Map<Node, Node>([
-    ...captured.map(({node, tensor}): [Node, Node] => [node, nodeOf(tensor)]),
-    ...Object.entries(inputs).map(([name, node]): [Node, Node] => [node, nodeOf(at[name])]),
-  ]);
+/**
+ * A node of an isolated function in the current trace, where its inputs and what it has captured stand for.
+ * @param more inputs of the node beside those of the function, by their tensors
+ */
+function placed(node: Node, {inputs, captured}: Isolated, at: Tensors, more: readonly Placed[] = []): tf.Tensor {
+  const all = [...captured, ...Object.entries(inputs).map(([name, own]) => ({node: own, tensor: at[name]})), ...more];
+  return tensorFrom(
+    all.map(({tensor}) => tensor),
+    nodes => replaceNodes([node], new Map(all.map(({node: own}, i) => [own, nodes[i]])))[0],
+  );
+}
+
+/** An input and the tensor that it stands for. */
+interface Placed {
+  readonly node: Node;
+  readonly tensor: tf.Tensor;
+}
+
+const stoodFor = (name: string, tensor: tf.Tensor): Placed => ({node: input(name, tensor.shape), tensor});
 
 function isolate(f: (at: Tensors) => tf.Tensor, at: Tensors): Isolated {
   const names = Object.keys(at);
@@ -73,7 +87,7 @@ export function tracedOnce(
   }
   const isolated = known.get(name);
   if (isolated === undefined) return f(at);
-  return tensorOf(replaceNodes([isolated.output], placeOf(isolated, at))[0]);
+  return placed(isolated.output, isolated, at);
 }
 
 /**
@@ -84,9 +98,9 @@ export function tracedOnce(
 export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, direction: Tensors): tf.Tensor {
   const isolated = isolate(f, at);
   const {inputs, output} = isolated;
-  const seeds = new Map<Node, Node>(Object.entries(direction).map(([name, tensor]) => [inputs[name], nodeOf(tensor)]));
-  const [tangent] = pushforward([output], seeds);
-  return tensorOf(replaceNodes([orZeros(tangent, output)], placeOf(isolated, at))[0]);
+  const seeds = Object.entries(direction).map(([name, tensor]) => ({name, ...stoodFor('direction', tensor)}));
+  const [tangent] = pushforward([output], new Map<Node, Node>(seeds.map(({name, node}) => [inputs[name], node])));
+  return placed(orZeros(tangent, output), isolated, at, seeds);
 }
 
 /**
@@ -123,8 +137,9 @@ export function transposedProduct(
 ): tf.Tensor {
   const isolated = isolate(f, at);
   const {inputs, output} = isolated;
-  const [product] = pullback([output], [inputs[name]], [nodeOf(cotangent)]);
-  return tensorOf(replaceNodes([orZeros(product, inputs[name])], placeOf(isolated, at))[0]);
+  const seed = stoodFor('cotangent', cotangent);
+  const [product] = pullback([output], [inputs[name]], [seed.node]);
+  return placed(orZeros(product, inputs[name]), isolated, at, [seed]);
 }
 
 /** Whether a function is affine in one of its tensors, or does not read it, by its operations. Only inside a trace. */
@@ -168,15 +183,13 @@ export function affineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: strin
       to[at] = indices[k];
     }
   const shape = [rows, width];
-  const here = placeOf(isolated, {...at, [name]: tensorOf(zeros(x.shape))});
-  const [entries, still] = replaceNodes([gather(values, from, shape), output], here);
-  const moved = (by: Node): Node => sum(mul(entries, gather(by, to, shape)), [1]);
-  const direction = input('direction', x.shape);
+  // The entries and f(0) do not depend on x.
+  const [fixed, still] = replaceNodes([gather(values, from, shape), output], new Map([[x, zeros(x.shape)]]));
+  const moved = (entries: Node, by: Node): Node => sum(mul(entries, gather(by, to, shape)), [1]);
   const weights = input('weights', [rows]);
-  const [pulled] = transposeLinear([moved(direction)], [direction], [weights]);
+  const [pulled] = transposeLinear([moved(fixed, x)], [x], [weights]);
   return {
-    at: by => tensorOf(add(still, moved(nodeOf(by)))),
-    transposed: cotangent =>
-      tensorOf(replaceNodes([orZeros(pulled, x)], new Map<Node, Node>([[weights, nodeOf(cotangent)]]))[0]),
+    at: by => placed(add(still, moved(fixed, x)), isolated, {...at, [name]: by}),
+    transposed: cotangent => placed(orZeros(pulled, x), isolated, at, [{node: weights, tensor: cotangent}]),
   };
 }

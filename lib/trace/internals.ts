@@ -18,6 +18,15 @@ interface Internals {
   makeVariable: Engine['makeVariable'];
   setBackend: Engine['setBackend'];
   runKernelFunc: RunKernelFunc;
+  isTapeOn(): boolean;
+  addTapeNode(
+    name: string,
+    inputs: tf.NamedTensorMap,
+    outputs: tf.Tensor[],
+    gradient: (cotangent: tf.Tensor) => {readonly [name: string]: () => tf.Tensor},
+    saved: tf.Tensor[],
+    attributes: object,
+  ): void;
 }
 
 /** A kernel to run: by its name, or, by tf.customGrad, a function and its gradient. */
@@ -31,6 +40,26 @@ export type RunKernelFunc = (kernel: CustomKernel | {readonly kernelName: string
 
 export function internals(): Internals {
   return tf.engine() as unknown as Internals;
+}
+
+/** Whether operations are recorded for a gradient. */
+export const isTapeOn = (): boolean => internals().isTapeOn();
+
+/**
+ * An entry of the tape: a value that no kernel has made of the tensors it depends on.
+ * @param gradients by each of them, for a cotangent
+ */
+export function recordOnTape(
+  from: readonly tf.Tensor[],
+  output: tf.Tensor,
+  gradients: (cotangent: tf.Tensor) => readonly tf.Tensor[],
+): void {
+  const named = Object.fromEntries(from.map((tensor, i) => [String(i), tensor]));
+  const gradient = (cotangent: tf.Tensor): {[name: string]: () => tf.Tensor} => {
+    const all = gradients(cotangent);
+    return Object.fromEntries(all.map((tensor, i) => [String(i), () => tensor]));
+  };
+  internals().addTapeNode('StiffgradValue', named, [output], gradient, [], {});
 }
 
 /** Replacements of the engine's functions while a trace runs. */
