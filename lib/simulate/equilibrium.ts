@@ -203,10 +203,10 @@ type SearchOptions = Omit<EquilibriumOptions, 'loadSteps' | 't1'>;
 function searched<T>(
   system: System,
   start: EquilibriumStart,
-  {loadSteps, t1, ...options}: EquilibriumOptions,
+  options: EquilibriumOptions,
   search: (start: Initial, given: SimulateOptions) => T,
 ): T {
-  const given = readOptions({...options, loadSteps, t1}, equilibriumOptions, 'equilibrium');
+  const given = readOptions(options, equilibriumOptions, 'equilibrium');
   const guess = atRest(system, start);
   const from = guess.t ?? 0;
   const span = {from, to: given.t1 ?? from};

@@ -22,7 +22,9 @@ function product(
 ): void {
   y.fill(0);
   for (let k = 0; k < rows.length; k++) {
-    const [i, j, value] = [rows[k], columns[k], a[at + k]];
+    const i = rows[k];
+    const j = columns[k];
+    const value = a[at + k];
     y[i] += value * x[j];
     if (i !== j) y[j] += value * x[i];
   }
