@@ -87,12 +87,15 @@ export const prescribed = (
  * @param rotation a rotation vector in space, about its direction by its length in radians, or an angle in the plane;
  *   it may turn many times, and may be a function of place, time and parameters. Displacements are free.
  */
-export const turned = (on: NodePlace, rotation: VectorField | ScalarField): Support => ({
-  owner: 'turned',
-  on,
-  axes: ['rx', 'ry', 'rz'],
-  rotation,
-});
+export function turned(on: NodePlace, rotation: VectorField | ScalarField): Support {
+  if (Array.isArray(rotation) && Math.hypot(...(rotation as number[])) >= Math.PI)
+    throw new OptionError(
+      'bad-support',
+      'turned: a constant rotation of half a turn or more would be reached the shorter way around. Give it as a '
+        + 'function of t, such as ({t}) => tf.mul(t, [4, 0, 0]), and reach it in load steps or in time.',
+    );
+  return {owner: 'turned', on, axes: ['rx', 'ry', 'rz'], rotation};
+}
 
 /** Vectors at points, [points, axes]. @throws OptionError, ShapeError where the field gives no such */
 export function vectorsOf(field: VectorField, at: VectorAt, owner: string): tf.Tensor {

@@ -1,7 +1,7 @@
 /** What a body rests on and bumps into: a signed distance, positive outside. */
 import * as tf from '@tensorflow/tfjs';
 import {finite, listOf, requireValue} from '../../lib/checks.js';
-import {OptionError, type Params} from '../../lib/index.js';
+import {OptionError, traced, type Params} from '../../lib/index.js';
 import {constantTensor, type Bivariant} from '../../lib/internal.js';
 
 /** Current positions of points [points, axes], the time and the parameters. */
@@ -15,7 +15,10 @@ export interface ObstacleAt {
 export interface RigidObstacle {
   /** Distances of points from its surface, [points]; negative inside. */
   readonly distance: Bivariant<ObstacleAt, tf.Tensor>;
-  /** The velocity of its surface, [axes] or [points, axes], for friction. Default: it is at rest. */
+  /**
+   * The velocity of its surface, [axes] or [points, axes], for friction. Default: it is at rest; obstacles of this
+   * module move as their point or centre does.
+   */
   readonly velocity?: Bivariant<ObstacleAt, tf.Tensor>;
 }
 
@@ -35,6 +38,15 @@ function requireVector(value: ObstacleValue<readonly number[]>, owner: string): 
     requireValue(value, listOf('a list of finite numbers', finite), owner, 'bad-obstacle');
 }
 
+/** How a place that is a function of time moves; obstacles that turn give a velocity of their own. */
+const moving = (place: ObstacleValue<readonly number[]>, owner: string): Pick<RigidObstacle, 'velocity'> =>
+  typeof place !== 'function'
+    ? {}
+    : {
+        velocity: at =>
+          traced.derivativeAlong(({t}) => vectorOf(place, {...at, t}, owner), {t: at.t}, {t: tf.onesLike(at.t)}),
+      };
+
 /**
  * The half-space below a plane (a line in the plane).
  * @param spec.point a point of the plane
@@ -53,6 +65,7 @@ export function halfSpace(spec: {
       const height = tf.sum(tf.mul(tf.sub(at.x, vectorOf(spec.point, at, 'halfSpace: point')), normal), 1);
       return tf.div(height, tf.sqrt(tf.sum(tf.square(normal))));
     },
+    ...moving(spec.point, 'halfSpace: point'),
   };
 }
 
@@ -74,5 +87,6 @@ export function ball(spec: {
         typeof radius === 'function' ? tf.reshape(radius(at), []) : radius,
       );
     },
+    ...moving(spec.centre, 'ball: centre'),
   };
 }

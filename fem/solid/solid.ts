@@ -219,7 +219,7 @@ export function solid(spec: SolidSpec): SolidBody {
     loads,
     isLinear: material.isLinear,
     damping,
-    warnings: lockingWarnings(material, formulation, isPlaneStress),
+    warnings: [...lockingWarnings(material, formulation, isPlaneStress), ...lumpingWarnings(options.mass, blocks)],
     notFinite: 'Is a cell of the body inverted? Take smaller steps of load or time, or a finer mesh there.',
   });
   const tensorField = (
@@ -276,6 +276,18 @@ function requireFormulation(formulation: string, blocks: readonly CellBlock[]): 
     `solid: formulation '${formulation}' is for quad4 and hex8 cells; the mesh has ${wrong.shape.type}. Take `
       + "quad4 or hex8 cells for nearly incompressible materials, or 'displacement'.",
   );
+}
+
+/** Cells of order 2 whose lumped masses are not the shares that consistent loads have of their volume. */
+const unevenly: ReadonlySet<string> = new Set(['tri6', 'quad8', 'tet10', 'hex20']);
+
+function lumpingWarnings(mass: 'lumped' | 'consistent', blocks: readonly CellBlock[]): string[] {
+  const types = blocks.map(({shape}) => shape.type).filter(type => unevenly.has(type));
+  if (mass === 'consistent' || types.length === 0) return [];
+  return [
+    `Lumped masses of ${types.join(', ')} cells are not in balance with consistent loads node by node: in motion, `
+      + "weight leaves stresses that fall with the mesh's size alone. Take mass 'consistent'.",
+  ];
 }
 
 function lockingWarnings({name, coefficients}: Material, formulation: string, isPlaneStress: boolean): string[] {

@@ -141,3 +141,27 @@ describe('contact', function () {
     );
   });
 });
+
+describe('obstacles that move', () => {
+  it('drag what they touch, as those that tell their velocity do', () => {
+    const radius = 0.5;
+    const centre = ({t}: {t: tf.Tensor}): tf.Tensor =>
+      tf.concat([tf.reshape(tf.add(0.5, tf.mul(0.4, t)), [1]), [-0.5]]);
+    const moving = obstacles.ball({centre, radius});
+    const forceBy = (ball: typeof moving): number => {
+      const touch = loads.contact('bottom', {with: ball, reach: 0.02, stiffness: 1e3, friction: 0.5, slip: 1e-3});
+      const strip = solid({
+        mesh: box([1, 0.2], [8, 2]),
+        material: materials.linearElastic({E: 100, nu: 0}),
+        density: 1,
+        supports: [supports.held('top')],
+        loads: [touch],
+      });
+      const at = {q: new Float64Array(strip.free.length), v: new Float64Array(strip.free.length)};
+      return strip.evaluate(state => tf.slice(tf.sum(touch.forces(strip, state), 0), [0], [1]), at)[0];
+    };
+    const told = forceBy({...moving, velocity: () => tf.tensor2d([[0.4, 0]])});
+    expect(told).to.be.above(0);
+    expect(forceBy(moving)).to.be.closeTo(told, 1e-12 * told);
+  });
+});
