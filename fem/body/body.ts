@@ -1,6 +1,6 @@
 /** Deformable bodies as mechanical systems, from parts: energies of elements, supports, loads, mass and damping. */
 import * as tf from '@tensorflow/tfjs';
-import {nonNegative, requireValue} from '../../lib/checks.js';
+import {list, nonNegative, object, optional, requireValue, typed} from '../../lib/checks.js';
 import {OptionError, traced, type MechanicalSystem, type Params} from '../../lib/index.js';
 import {constantTensor, massAction, type Bivariant} from '../../lib/internal.js';
 import {listed} from '../../lib/text.js';
@@ -12,7 +12,7 @@ import type {ReadField} from './coefficient.js';
 import {elementsAt, forceOf, type ElementGroup} from './elements.js';
 import {evaluated, valueAndGradient, type NumericState, type StateGradient} from './evaluate.js';
 import {sectionAtNodes, spreadVectors, volumesOf, type Volumes} from './integrals.js';
-import type {Load, LoadPlace} from './loads.js';
+import type {Load, LoadPlace, Support} from './loads.js';
 import {massOf} from './mass.js';
 import {probeOf} from './probe.js';
 import type {Degrees} from './supports.js';
@@ -70,6 +70,15 @@ export interface RayleighDamping {
   readonly mass?: number;
   readonly stiffness?: number;
 }
+
+/** Options that all bodies have. */
+export const bodyOptions = {
+  supports: optional(typed<readonly Support[]>(list), []),
+  loads: optional(typed<readonly Load[]>(list), []),
+  damping: optional(typed<RayleighDamping>(object), {}),
+  /** Reference positions, [nodes, axes], as a function of params: gradients by a shape. Default those of the mesh. */
+  points: optional(typed<Bivariant<Params, tf.Tensor>>()),
+};
 
 /** What a body is made of. */
 export interface BodyParts {

@@ -10,12 +10,13 @@
  * 12 EI/h² grows without bound, and Newton's method its way: it diverged with elements of a quarter of the radius.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, list, object, optional, readOptions, typed} from '../../lib/checks.js';
+import {any, optional, readOptions, typed} from '../../lib/checks.js';
 import {OptionError, quaternions, type Numeric, type Params} from '../../lib/index.js';
 import {constantTensor, type Bivariant} from '../../lib/internal.js';
 import {bodyBlocks} from '../body/blocks.js';
 import {
   bodyOf,
+  bodyOptions,
   nodalValues,
   positionsOf,
   stateOf,
@@ -57,12 +58,7 @@ const rodOptions = {
    * to element.
    */
   normals: optional(typed<Numeric>(any)),
-  supports: optional(typed<readonly Support[]>(list), []),
-  loads: optional(typed<readonly Load[]>(list), []),
-  /** Rayleigh's: `mass` · M + `stiffness` · K of the current position. */
-  damping: optional(typed<RayleighDamping>(object), {}),
-  /** Reference positions, [nodes, axes], as a function of params: gradients by a shape. Default those of the mesh. */
-  points: optional(typed<Bivariant<Params, tf.Tensor>>()),
+  ...bodyOptions,
 };
 
 /** The argument of `rod`. */

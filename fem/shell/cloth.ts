@@ -3,11 +3,11 @@
  * Grinspun, Hirani, Desbrun & Schröder (Discrete shells, SCA 2003); the membrane is that of `shell`.
  */
 import * as tf from '@tensorflow/tfjs';
-import {list, object, oneOf, optional, readOptions, typed} from '../../lib/checks.js';
+import {object, oneOf, optional, readOptions, typed} from '../../lib/checks.js';
 import {OptionError, type ElementsSpec, type Params} from '../../lib/index.js';
 import {constantTensor, type Bivariant, type ElementNodes} from '../../lib/internal.js';
 import type {CellBlock} from '../body/blocks.js';
-import {bodyOf, type Body, type RayleighDamping} from '../body/body.js';
+import {bodyOf, bodyOptions, type Body, type RayleighDamping} from '../body/body.js';
 import {coefficientsIn} from '../body/cell-coefficients.js';
 import type {FieldCoefficient, ReadField} from '../body/coefficient.js';
 import {nodeRows, type ElementGroup} from '../body/elements.js';
@@ -36,10 +36,7 @@ const clothOptions = {
   nu: typed<FieldCoefficient>(),
   bending: optional(typed<FieldCoefficient>()),
   density: optional(typed<FieldCoefficient>()),
-  supports: optional(typed<readonly Support[]>(list), []),
-  loads: optional(typed<readonly Load[]>(list), []),
-  damping: optional(typed<RayleighDamping>(object), {}),
-  points: optional(typed<Bivariant<Params, tf.Tensor>>()),
+  ...bodyOptions,
   hessian: optional(oneOf('exact', 'projected', 'absolute'), 'projected'),
 };
 

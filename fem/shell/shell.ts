@@ -5,10 +5,10 @@
  * is zero in equilibrium keeps its length at one, so that rotations have no singularity and nodes no constraint.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, list, object, oneOf, optional, readOptions, typed} from '../../lib/checks.js';
+import {any, object, oneOf, optional, readOptions, typed} from '../../lib/checks.js';
 import {OptionError, type Params} from '../../lib/index.js';
 import {constantTensor, type Bivariant} from '../../lib/internal.js';
-import {bodyOf, nodalValues, type Body, type BodyState, type RayleighDamping} from '../body/body.js';
+import {bodyOf, bodyOptions, nodalValues, type Body, type BodyState, type RayleighDamping} from '../body/body.js';
 import {coefficientsIn, type CellCoefficients} from '../body/cell-coefficients.js';
 import type {FieldCoefficient} from '../body/coefficient.js';
 import type {ElementGroup} from '../body/elements.js';
@@ -46,10 +46,7 @@ const shellOptions = {
   /** Density by reference volume; none in statics without gravity. */
   density: optional(typed<FieldCoefficient>()),
   mass: optional(oneOf('lumped', 'consistent'), 'lumped'),
-  supports: optional(typed<readonly Support[]>(list), []),
-  loads: optional(typed<readonly Load[]>(list), []),
-  damping: optional(typed<RayleighDamping>(object), {}),
-  points: optional(typed<Bivariant<Params, tf.Tensor>>()),
+  ...bodyOptions,
   directors: optional(typed<(x: readonly number[], node: number) => readonly number[]>(any)),
 };
 
@@ -64,7 +61,7 @@ export interface ShellSpec {
   readonly nu: FieldCoefficient;
   /** Density by reference volume; none in statics without gravity. */
   readonly density?: FieldCoefficient;
-  /** 'lumped' (default) to nodes; 'consistent' as a matrix, for small bodies. */
+  /** 'lumped' (default) to nodes; 'consistent' as a sparse matrix. */
   readonly mass?: 'lumped' | 'consistent';
   /** Supports of a plane of symmetry, which hold `x`, `ry` and `rz`, say, put directors into it. */
   readonly supports?: readonly Support[];

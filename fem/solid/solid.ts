@@ -1,6 +1,6 @@
 /** Deformable bodies: cells of a mesh with an energy of the deformation, as a mechanical system. */
 import * as tf from '@tensorflow/tfjs';
-import {any, list, object, oneOf, optional, readOptions, requireValue, typed} from '../../lib/checks.js';
+import {any, object, oneOf, optional, readOptions, requireValue, typed} from '../../lib/checks.js';
 import {OptionError, type Params} from '../../lib/index.js';
 import type {Bivariant} from '../../lib/internal.js';
 import {
@@ -12,7 +12,7 @@ import {
   type CellRule,
   type Geometry,
 } from '../body/blocks.js';
-import {bodyOf, stateOf, type Body, type BodyState, type RayleighDamping} from '../body/body.js';
+import {bodyOf, bodyOptions, stateOf, type Body, type BodyState, type RayleighDamping} from '../body/body.js';
 import {coefficientsIn, type CellCoefficients} from '../body/cell-coefficients.js';
 import {fieldOf, plainNumbers, ranges, type FieldCoefficient} from '../body/coefficient.js';
 import {elementsAt, nodeRows, type ElementGroup, type ElementsAt} from '../body/elements.js';
@@ -44,12 +44,7 @@ const solidOptions = {
    * volume of each cell is that in its middle, or 'mixed', where it is the mean of the cell (Q1P0).
    */
   formulation: optional(oneOf('displacement', 'F-bar', 'mixed'), 'displacement'),
-  supports: optional(typed<readonly Support[]>(list), []),
-  loads: optional(typed<readonly Load[]>(list), []),
-  /** Rayleigh's: `mass` · M + `stiffness` · K of the current position. */
-  damping: optional(typed<RayleighDamping>(object), {}),
-  /** Reference positions, [nodes, axes], as a function of params: gradients by a shape. Default those of the mesh. */
-  points: optional(typed<Bivariant<Params, tf.Tensor>>()),
+  ...bodyOptions,
 };
 
 /** The argument of `solid`. */
